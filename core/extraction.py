@@ -1,0 +1,113 @@
+"""What a model, a rule engine or a caller read from a text, made into facts that can be stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from core.graph import Extraction, StatedEdge, StatedEntity
+from core.text import clean, display_name, entity_type, name_key, relation
+from core.times import Moment, parse_offset, read_moment, utc
+
+CALLER = "caller"
+
+
+@dataclass(frozen=True, slots=True)
+class RawEntity:
+    """An entity as it was written."""
+
+    name: str
+    type: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RawEdge:
+    """A fact as it was written, its dates as text."""
+
+    source: str
+    target: str
+    relation: str
+    description: str = ""
+    valid_at: str | None = None
+    invalid_at: str | None = None
+
+
+def read_extraction(
+    entities: Iterable[RawEntity], edges: Iterable[RawEdge], *, reference_time: datetime, model_id: str
+) -> Extraction:
+    """The entities and facts, normalised, each once; what had to be left out is said in `notes`.
+
+    A name that is empty after normalising drops its entity or edge. An edge without a readable start gets the reference
+    time (never a later start than its stated end). An end before a stated start is dropped. Twins, the same in source,
+    target, relation and both times, are one.
+    """
+    notes: list[str] = []
+    stated: dict[tuple[str, str], StatedEntity] = {}
+    for entity in map(_read_entity, entities):
+        if not entity.ref.key:
+            notes.append("left out an entity without a name")
+        elif (known := stated.get((entity.ref.key, entity.type))) is None:
+            stated[entity.ref.key, entity.type] = entity
+        elif not known.description and entity.description:
+            stated[entity.ref.key, entity.type] = replace(known, description=entity.description)
+    facts: dict[tuple[object, ...], StatedEdge] = {}
+    for raw in edges:
+        edge = _read_edge(raw, reference_time, notes)
+        if not (name_key(edge.source) and name_key(edge.target) and edge.relation):
+            notes.append("left out an edge without a source, a target or a relation")
+            continue
+        twin = (name_key(edge.source), name_key(edge.target), edge.relation, edge.valid_at, edge.invalid_at)
+        facts.setdefault(twin, edge)
+    return Extraction(tuple(stated.values()), tuple(facts.values()), model_id, tuple(notes))
+
+
+def only_named_in(text: str, extraction: Extraction) -> Extraction:
+    """The extraction without the names that do not occur in the text, and without the facts about them."""
+    key = name_key(text)
+    named = {e.ref.key for e in extraction.entities if e.ref.key in key}
+    entities = tuple(e for e in extraction.entities if e.ref.key in named)
+    edges = tuple(e for e in extraction.edges if name_key(e.source) in key and name_key(e.target) in key)
+    left_out = len(extraction.entities) - len(entities) + len(extraction.edges) - len(edges)
+    if not left_out:
+        return extraction
+    note = f"left out {left_out} entities and facts with names that the text does not hold"
+    return replace(extraction, entities=entities, edges=edges, notes=(*extraction.notes, note))
+
+
+def _words(text: str) -> str:
+    cleaned, _ = clean(text)
+    return str(cleaned).strip()
+
+
+def _read_entity(raw: RawEntity) -> StatedEntity:
+    return StatedEntity(display_name(_words(raw.name)), entity_type(_words(raw.type)), _words(raw.description))
+
+
+def _read_edge(raw: RawEdge, reference_time: datetime, notes: list[str]) -> StatedEdge:
+    zone = parse_offset(reference_time)
+    start = read_moment(raw.valid_at, zone=zone)
+    end = read_moment(raw.invalid_at, end=True, zone=zone)
+    for date, moment in ((raw.valid_at, start), (raw.invalid_at, end)):
+        if date and date.strip() and moment is None:
+            notes.append("left out a date that can't be read")
+    told = utc(reference_time)
+    inverted = bool(start and end and end.at < start.at)
+    if inverted:
+        notes.append("dropped the end of an edge that lay before its start")
+        end = None
+    default = Moment(min(told, end.at)) if end else Moment(told)
+    begin = start or default
+    return StatedEdge(
+        source=display_name(_words(raw.source)),
+        target=display_name(_words(raw.target)),
+        relation=relation(_words(raw.relation)),
+        description=_words(raw.description),
+        valid_at=begin.at,
+        invalid_at=end.at if end else None,
+        valid_at_source="stated" if start else "reference",
+        valid_precision=begin.precision,
+        invalid_precision=end.precision if end else None,
+        inverted=inverted,
+    )

@@ -1,0 +1,56 @@
+"""The part of the graph that a question is answered from."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+
+from core.core import Core
+from core.errors import GligabaoError, ModelFailed
+from core.graph import Dataset
+from core.ports import ModelCall, RunOf
+from core.query.score import terms
+from core.query.subgraph import Match, Subgraph
+from core.remember.store import fits_dataset
+from core.text import name_key
+
+log = logging.getLogger(__name__)
+
+# How many facts are ranked by meaning, and how many of those may join that no seed touches.
+RANKED = 200
+JOINING = 30
+
+
+def match_for(question: str, as_of: datetime | None, known_at: datetime | None) -> Match:
+    """The question ready for the store."""
+    key = name_key(question)
+    return Match(key, terms(key), as_of, known_at)
+
+
+async def retrieve(core: Core, question: str, dataset: Dataset, match: Match, of: RunOf, *, hybrid: bool) -> Subgraph:
+    """Seeds by keyword score and every fact that touches one; with `hybrid`, facts that are near in meaning join."""
+    seeds = await core.graph.match(dataset, match)
+    found = await core.graph.neighbourhood(dataset, seeds, match)
+    if not hybrid or not found.entities:
+        return found
+    similarity = await _similar_facts(core, question, dataset, of)
+    have = {edge.id for edge in found.edges}
+    joining = [i for i in similarity if i not in have][:JOINING]
+    return Subgraph(found.entities, found.edges, similarity).joined(await core.graph.facts(dataset, joining, match))
+
+
+async def _similar_facts(core: Core, question: str, dataset: Dataset, of: RunOf) -> dict[int, float]:
+    """The ids of the facts nearest to the question, nearest first. An aid: without it, keywords alone decide."""
+    if core.embedder is None or core.vectors is None or not fits_dataset(core.embedder, dataset):
+        return {}
+    try:
+        embedded = await core.embedder.embed([question])
+        await core.runs.inference(ModelCall("embedding", "search_similar", embedded.inference), of)
+        hits = await core.vectors.search(dataset, "edges", embedded.vectors[0], RANKED)
+    except GligabaoError as failure:
+        if isinstance(failure, ModelFailed):
+            for inference in failure.inferences:
+                await core.runs.inference(ModelCall("embedding", "search_similar", inference), of)
+        log.warning("facts are searched by keyword alone: %s", failure.message)
+        return {}
+    return {hit.ref_id: hit.similarity for hit in hits}

@@ -1,0 +1,45 @@
+"""What a question is matched with, and the part of the graph that it is answered from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from core.graph import Edge, Entity
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A question ready for the store: its key, its terms, the time it reads at, and the caps.
+
+    `as_of` keeps the facts that were true in the world at that moment; `known_at` shows every row as it was then.
+    """
+
+    question_key: str
+    terms: tuple[str, ...]
+    as_of: datetime | None = None
+    known_at: datetime | None = None
+    seeds: int = 10
+    recent: int = 25
+    edges: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraph:
+    """Entities and facts, each once, the facts newest first. `similarity` holds the cosine of the facts that were found
+    by meaning."""
+
+    entities: tuple[Entity, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    similarity: Mapping[int, float] = field(default_factory=dict[int, float])
+
+    def joined(self, other: Subgraph) -> Subgraph:
+        """Both, each row once; this one's rows first."""
+        entities = {e.id: e for e in (*other.entities, *self.entities)}
+        seen = {e.id for e in self.edges}
+        return Subgraph(
+            tuple(entities.values()),
+            self.edges + tuple(e for e in other.edges if e.id not in seen),
+            {**other.similarity, **self.similarity},
+        )

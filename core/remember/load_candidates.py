@@ -1,0 +1,80 @@
+"""Stage load_candidates: the stored facts that the new ones might repeat or contradict."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from core.errors import GligabaoError, ModelFailed
+from core.graph import NOTHING_KNOWN, Dataset, EntityRef, Extraction, Known, entity_text
+from core.ports import Embedder, GraphStore, Hit, VectorStore
+from core.remember.run import Run, StageScope
+from core.remember.stages import LOAD_CANDIDATES
+from core.text import DEFAULT_TYPE
+
+log = logging.getLogger(__name__)
+
+MIN_SIMILARITY = 0.75
+NEAREST = 3
+
+
+async def load_candidates(
+    extraction: Extraction,
+    dataset: Dataset | None,
+    graph: GraphStore,
+    embedder: Embedder | None,
+    vectors: VectorStore | None,
+    run: Run,
+) -> Known:
+    """The live facts at the endpoints of the new ones, found by name and, with an embedder, by similarity.
+
+    A dataset that is not there yet has none. The similarity look-up is an aid: when it fails, names alone decide.
+    """
+    if dataset is None:
+        return NOTHING_KNOWN
+    async with run.stage(LOAD_CANDIDATES) as entry:
+        similar: dict[int, float] = {}
+        if embedder is not None and vectors is not None and extraction.edges:
+            similar = await _similar(extraction, dataset, embedder, vectors, entry)
+        return await graph.known(dataset, extraction, similar)
+
+
+async def _similar(
+    extraction: Extraction, dataset: Dataset, embedder: Embedder, vectors: VectorStore, entry: StageScope
+) -> dict[int, float]:
+    """The ids of stored entities that are close in meaning to an endpoint, with their cosine similarity."""
+    texts = list(endpoint_texts(extraction).values())
+    try:
+        embedded = await embedder.embed(texts)
+        entry.called([embedded.inference], stage="search_similar", embedding=True)
+        found = await asyncio.gather(
+            *(vectors.search(dataset, "entities", vector, NEAREST) for vector in embedded.vectors)
+        )
+    except GligabaoError as failure:
+        if isinstance(failure, ModelFailed):
+            entry.called(failure.inferences, stage="search_similar", embedding=True)
+        log.warning("candidates are searched by name alone: %s", failure.message)
+        entry.record.error = failure.message
+        return {}
+    return {hit.ref_id: hit.similarity for hits in found for hit in hits if close(hit)}
+
+
+def close(hit: Hit) -> bool:
+    """Whether a stored entity is near enough to look up its facts."""
+    return hit.similarity >= MIN_SIMILARITY
+
+
+def endpoint_texts(extraction: Extraction) -> dict[EntityRef, str]:
+    """The text that each endpoint of the new facts is searched with, as an entity is embedded."""
+    listed = {entity.ref: entity for entity in extraction.entities}
+    texts: dict[EntityRef, str] = {}
+    for edge in extraction.edges:
+        for name in (edge.source, edge.target):
+            ref = extraction.ref(name)
+            entity = listed.get(ref)
+            texts[ref] = (
+                entity_text(entity.name, entity.type, entity.description)
+                if entity
+                else entity_text(name, DEFAULT_TYPE, "")
+            )
+    return texts

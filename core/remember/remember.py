@@ -1,0 +1,232 @@
+"""remember: the operation, its request and its response."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
+
+from core.core import Core
+from core.errors import InvalidRequest, VectorsPending
+from core.extraction import RawEdge, RawEntity
+from core.graph import Kind, Stored
+from core.inferences import Choice
+from core.noise import is_noise
+from core.ports import RunOf
+from core.remember import pipeline
+from core.remember.embed import Indexed
+from core.remember.run import Run
+from core.remember.telling import Telling, parameters
+from core.requests import (
+    MIB,
+    SESSION_ID,
+    USER_ID,
+    DatasetName,
+    Instant,
+    Models,
+    ReasoningLevels,
+    Request,
+    Response,
+    SessionId,
+    UserId,
+)
+from core.secrets import mask
+from core.text import utf8_length
+from core.tokens import count_tokens, fits
+from core.wire import EdgeItem, EntityItem, Time
+
+MAX_TEXT = MIB
+MAX_FACTS = 500
+
+
+def _text(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must be a non-empty text, is blank")
+    if (size := utf8_length(value)) > MAX_TEXT:
+        raise ValueError(f"must be at most {MAX_TEXT} bytes of UTF-8 (1 MiB), has {size}")
+    return value
+
+
+def _kind(value: object) -> object:
+    kind = value.strip().lower() if isinstance(value, str) else value
+    if kind in (None, ""):
+        return "knowledge"
+    if kind not in ("knowledge", "episode"):
+        raise ValueError("must be knowledge or episode")
+    return kind
+
+
+class GivenEntity(Request):
+    """An entity that the caller read from the text."""
+
+    name: str
+    type: str = ""
+    description: str = ""
+
+
+class GivenEdge(Request):
+    """A fact that the caller read from the text. Dates: RFC 3339, YYYY-MM-DD, YYYY-MM or YYYY."""
+
+    source: str
+    target: str
+    relation: str
+    description: str = ""
+    valid_at: str | None = None
+    invalid_at: str | None = None
+
+
+class RememberRequest(Request):
+    user_id: Annotated[UserId, USER_ID]
+    text: Annotated[str, AfterValidator(_text), Field(description="What to remember, in plain words, at most 1 MiB.")]
+    dataset: Annotated[DatasetName, Field(description="Where to store it; created if it is not there.")] = "main"
+    kind: Annotated[
+        Kind,
+        BeforeValidator(_kind),
+        WithJsonSchema({"type": "string", "enum": ["knowledge", "episode"]}),
+        Field(description="episode for a message or event anchored in time, else knowledge."),
+    ] = "knowledge"
+    reference_time: Annotated[
+        Instant,
+        Field(description="RFC 3339: when the text was written; 'yesterday' is resolved against it. Default: now."),
+    ] = None
+    session_id: Annotated[SessionId, SESSION_ID] = None
+    entities: Annotated[
+        list[GivenEntity] | None,
+        Field(max_length=MAX_FACTS, description="Entities you read from the text yourself: no model is asked then."),
+    ] = None
+    edges: Annotated[
+        list[GivenEdge] | None,
+        Field(max_length=MAX_FACTS, description="Facts you read from the text yourself: no model is asked then."),
+    ] = None
+    models: Annotated[
+        Models, Field(default_factory=dict, description='A model name for each stage, e.g. {"extract_graph": "…"}.')
+    ]
+    reasoning: Annotated[ReasoningLevels, Field(default_factory=dict, description="A reasoning level for each stage.")]
+    image: Annotated[Any, Field(description="Not available yet.")] = None
+    timeseries: Annotated[Any, Field(description="Not available yet.")] = None
+    web_search: Annotated[bool, Field(description="Not available yet.")] = False
+
+    @model_validator(mode="after")
+    def _only_what_is_there(self) -> RememberRequest:
+        for field in ("image", "timeseries", "web_search"):
+            if getattr(self, field) not in (None, False):
+                raise ValueError(f"{field}: not available yet")
+        return self
+
+
+class RememberResponse(Response):
+    """What was remembered. Optional fields are left out when they have nothing to say."""
+
+    remember_run_id: int | None = None
+    artifact_id: int
+    kind: Kind
+    session_id: str | None = None
+    valid_at: Time
+    created_at: Time
+    reference_time_source: Literal["request", "server"]
+    entities: list[EntityItem]
+    edges: list[EdgeItem]
+    invalidated_edges: list[int]
+    embedded_entities: int | None = None
+    embedded_edges: int | None = None
+    vectors_pending: int | None = None
+    warnings: list[str] | None = None
+
+
+async def remember(core: Core, request: RememberRequest) -> RememberResponse:
+    """Remember a text: keep it, add the facts that it states to the knowledge graph with the time they became true, and
+    close the stored facts that they contradict.
+
+    Everything is stored in one transaction, or nothing is. Remembering the same text again adds no second fact.
+    """
+    given = _given(request)
+    if given is None:
+        core.engine.require()
+    text, notes = _text_to_keep(core, request)
+    of = RunOf(request.user_id, request.dataset, request.session_id)
+    async with core.turns.turn(request.user_id, request.dataset), Run.of_call(core, of, parameters(request)) as run:
+        run.notes += notes
+        told = Telling.of(request, text, core.clock())
+        remembered = await pipeline.execute(core, told, given, _choices(request), run)
+        await run.finish(remembered.stored.artifact_id)
+    return _response(request, told, remembered, run)
+
+
+def _given(request: RememberRequest) -> pipeline.Given | None:
+    if request.entities is None and request.edges is None:
+        return None
+    return pipeline.Given(
+        tuple(RawEntity(e.name, e.type, e.description) for e in request.entities or ()),
+        tuple(
+            RawEdge(e.source, e.target, e.relation, e.description, e.valid_at, e.invalid_at)
+            for e in request.edges or ()
+        ),
+    )
+
+
+def _text_to_keep(core: Core, request: RememberRequest) -> tuple[str, list[str]]:
+    """The text that is kept and read, and what the caller should know about it."""
+    text, notes = request.text, list[str]()
+    if request.reference_time is not None and request.reference_time.tzinfo is None:
+        notes.append("reference_time has no zone and was read as UTC")
+    if core.config.mask_secrets:
+        text, masked = mask(text)
+        notes += [f"masked {masked} secret{'s' if masked > 1 else ''}"] if masked else []
+    if not is_noise(text) and not fits(text, core.config.chunk_size):
+        raise InvalidRequest(
+            f"text: not available yet: texts of more than {core.config.chunk_size} tokens (this one has "
+            f"{count_tokens(text)}); send it in shorter parts",
+            param="text",
+        )
+    return text, notes
+
+
+def _choices(request: RememberRequest) -> dict[str, Choice]:
+    return {
+        stage: Choice(request.models.get(stage, ""), request.reasoning.get(stage, "none"))
+        for stage in ("extract_graph", "resolve_edges")
+    }
+
+
+def _response(request: RememberRequest, told: Telling, remembered: pipeline.Remembered, run: Run) -> RememberResponse:
+    stored, indexed = remembered.stored, remembered.indexed
+    response = RememberResponse(
+        remember_run_id=run.of.run_id,
+        artifact_id=stored.artifact_id,
+        kind=request.kind,
+        session_id=request.session_id,
+        valid_at=told.artifact.valid_at,
+        created_at=told.artifact.created_at,
+        reference_time_source="request" if request.reference_time else "server",
+        entities=_entities(remembered),
+        edges=[EdgeItem.of(edge, described=True) for edge in stored.edges],
+        invalidated_edges=list(stored.invalidated),
+        warnings=run.notes or None,
+        **_vector_counts(stored, indexed),
+    )
+    if indexed.failed:
+        raise VectorsPending(
+            f"the facts are stored, but {indexed.failed}; they are written again by themselves", saved=response.body()
+        )
+    return response
+
+
+def _entities(remembered: pipeline.Remembered) -> list[EntityItem]:
+    """What the text says of its entities, with the ids of their rows."""
+    pairs = zip(remembered.extraction.entities, remembered.stored.entities, strict=True)
+    return [
+        EntityItem(id=row.id, name=row.name, type=row.type, description=stated.description or None)
+        for stated, row in pairs
+    ]
+
+
+def _vector_counts(stored: Stored, indexed: Indexed) -> dict[str, int]:
+    """How many vectors of this text are in the indexes as it answers; nothing where nothing was embedded."""
+    if not stored.queued:
+        return {}
+    if indexed.pending:
+        return {"vectors_pending": indexed.pending}
+    return {
+        "embedded_entities": len(stored.entities) + len(stored.endpoints),
+        "embedded_edges": len(stored.edges),
+    }

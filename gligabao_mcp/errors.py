@@ -1,0 +1,175 @@
+"""The one table of failures: what each is called over HTTP, over MCP and as an exit code."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from core.errors import GligabaoError, InvalidRequest, StorageBusy, VectorsPending
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+    from pydantic_core import ErrorDetails
+
+logger = logging.getLogger(__name__)
+
+INTERNAL = "internal"
+# One line that a person reads: of many wrong fields the first are named, the rest counted.
+MAX_LINE = 400
+MAX_FIELD = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What one kind of failure is called by those who want numbers. Over MCP each is an error result with its text and
+    code; `mcp_success` marks the one that is not, because a model would send the same text again."""
+
+    status: int
+    exit_code: int
+    meaning: str
+    mcp_success: bool = False
+
+
+TABLE: Mapping[str, Numbers] = {
+    "invalid_request": Numbers(400, 2, "The request breaks a rule; the text names the field."),
+    "not_found": Numbers(404, 1, "The user has no such dataset, or there is no such route."),
+    "method_not_allowed": Numbers(405, 2, "The route does not take this method."),
+    "conflict": Numbers(409, 1, "Other writers kept changing the same facts; nothing was stored."),
+    "too_large": Numbers(413, 2, "The request body is over the limit of its route."),
+    "model_failed": Numbers(502, 1, "A model call failed or gave nothing usable; nothing was stored."),
+    "upstream_overloaded": Numbers(502, 1, "The model provider is overloaded for now; send the same again later."),
+    "vectors_pending": Numbers(502, 1, "The facts are saved; their vectors are written later by themselves.", True),
+    "not_configured": Numbers(503, 1, "The operation needs a provider that the server was not given."),
+    "storage_busy": Numbers(503, 1, "Another process holds the database; nothing was stored, send the same again."),
+    "newer_database": Numbers(503, 1, "The database was written by a newer release."),
+    INTERNAL: Numbers(500, 70, "Something unforeseen; the log of the server has its trace."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failure as the doors show it."""
+
+    code: str
+    message: str
+    param: str | None = None
+    saved: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    retry_after: int | None = None
+
+    @property
+    def numbers(self) -> Numbers:
+        return TABLE.get(self.code, TABLE[INTERNAL])
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+
+    def body(self) -> dict[str, Any]:
+        """The JSON object of the failure: `error` as documented, and beside it what was saved, `code` and `param`."""
+        named = {} if self.param is None else {"param": self.param}
+        return {**self.saved, "error": self.message, "code": self.code, **named}
+
+
+def failure(error: BaseException) -> Failure:
+    """The failure to show. What nobody foresaw is logged with its trace and shown as "internal error"."""
+    if not isinstance(error, GligabaoError):
+        log_unforeseen(error)
+        return Failure(INTERNAL, "internal error")
+    return Failure(
+        code=error.code,
+        message=error.message,
+        param=error.param,
+        saved=error.saved if isinstance(error, VectorsPending) else {},
+        retry_after=error.retry_after if isinstance(error, StorageBusy) else None,
+    )
+
+
+def log_unforeseen(error: BaseException) -> None:
+    """Logs the types and the trace of an error and of what caused it, never its text: that may quote a request."""
+    lines: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None:
+        lines += [f"{type(cause).__module__}.{type(cause).__qualname__}\n", *traceback.format_tb(cause.__traceback__)]
+        cause = cause.__cause__ or cause.__context__
+    logger.error("internal error: %s", "".join(lines).rstrip())
+
+
+def invalid(error: ValidationError, model: type[BaseModel]) -> InvalidRequest:
+    """A validation error in one line, "field: what is wrong", that never repeats what was sent."""
+    details = error.errors(include_url=False, include_input=False)
+    unknown = [_shown(str(detail["loc"][0])) for detail in details if _is_unknown(detail)]
+    found = [_described(detail, model) for detail in details if not _is_unknown(detail)]
+    lines = [f"{name}: {wrong}" if name else wrong for name, wrong in found]
+    if unknown:
+        lines.append(f"unknown field {', '.join(unknown)}; the fields are {', '.join(model.model_fields)}")
+    return InvalidRequest(_joined(lines), param=[*(name for name, _ in found), *unknown][0] or None)
+
+
+def _is_unknown(detail: ErrorDetails) -> bool:
+    return detail["type"] == "extra_forbidden" and len(detail["loc"]) == 1
+
+
+def _joined(lines: Sequence[str]) -> str:
+    for count in range(len(lines), 0, -1):
+        rest = len(lines) - count
+        text = "; ".join(lines[:count]) + (f" (and {rest} more)" if rest else "")
+        if len(text) <= MAX_LINE:
+            return text
+    return lines[0] + (f" (and {len(lines) - 1} more)" if len(lines) > 1 else "")
+
+
+def _described(detail: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
+    name, wrong = _place(detail["loc"]), _wrong(detail)
+    if not name:
+        # A rule over the whole request says itself which field it means.
+        stated, colon, rest = wrong.partition(": ")
+        return (stated, rest) if colon and stated in model.model_fields else ("", wrong)
+    return name, wrong
+
+
+def _wrong(detail: ErrorDetails) -> str:
+    context = detail.get("ctx", {})
+    if "error" in context:
+        return str(context["error"])
+    known = _WRONG.get(detail["type"])
+    return known.format_map(context) if known else "is not a valid value"
+
+
+def _place(loc: tuple[int | str, ...]) -> str:
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
+    return place.removeprefix(".")
+
+
+def _shown(name: str) -> str:
+    """A field's name that a stranger wrote, fit for one line of text."""
+    return "".join(char if char.isprintable() else "\ufffd" for char in name[:MAX_FIELD])
+
+
+_WRONG = {
+    "missing": "is required",
+    "extra_forbidden": "is not known here",
+    "string_type": "must be a string",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "literal_error": "must be one of {expected}",
+    "too_long": "must hold at most {max_length} items, has {actual_length}",
+    "string_too_short": "must have at least {min_length} characters",
+    "string_too_long": "must have at most {max_length} characters",
+    "greater_than": "must be greater than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+    "path_type": "must be a path",
+}

@@ -1,0 +1,101 @@
+"""The core as a door holds it: opened at its first use, closed at the end, and kept open for work that was accepted."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeVar
+
+from core.core import Core
+from core.requests import Request, Response
+from gligabao_mcp.errors import log_unforeseen
+from gligabao_mcp.operations import Operation, Parsed, execute
+
+logger = logging.getLogger(__name__)
+
+# Hosts kill a server about five seconds after they ask it to go: this leaves one for closing the database.
+DRAIN_SECONDS = 4.0
+
+Req = TypeVar("Req", bound=Request)
+Res = TypeVar("Res", bound=Response)
+
+
+class CoreHandle:
+    """One core for all doors of a process.
+
+    An operation that writes runs in a task of its own: a caller that hangs up never stops a text that was accepted.
+    """
+
+    def __init__(self, open_core: Callable[[], AbstractAsyncContextManager[Core]]) -> None:
+        self._open_core = open_core
+        self._opened: asyncio.Future[Core] | None = None
+        self._owner: asyncio.Task[None] | None = None
+        self._ended = asyncio.Event()
+        self._running: set[asyncio.Task[dict[str, Any]]] = set()
+        self._abandoned: dict[asyncio.Task[dict[str, Any]], Request] = {}
+
+    async def core(self) -> Core:
+        """The core, opened once. A failure to open is raised, and the next call tries again."""
+        opened = self._opened
+        if opened is None or (opened.done() and opened.exception()):
+            opened = self._opened = asyncio.get_running_loop().create_future()
+            # One task enters and leaves the context: cancel scopes inside it demand that.
+            self._owner = asyncio.create_task(self._own(opened))
+        return await asyncio.shield(opened)
+
+    async def _own(self, opened: asyncio.Future[Core]) -> None:
+        try:
+            async with self._open_core() as core:
+                opened.set_result(core)
+                await self._ended.wait()
+        except Exception as error:
+            if opened.done():
+                log_unforeseen(error)  # closing failed: nobody waits for the answer any more
+            else:
+                opened.set_exception(error)
+
+    async def run(self, operation: Operation[Req, Res], parsed: Parsed[Req]) -> dict[str, Any]:
+        """The response body of the operation."""
+        core = await self.core()
+        if operation.reads_only:
+            return await execute(operation, core, parsed)
+        task = self._joined(parsed.request) or self._started(operation, core, parsed)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not task.done():
+                self._abandoned[task] = parsed.request
+            raise
+
+    def _started(self, operation: Operation[Req, Res], core: Core, parsed: Parsed[Req]) -> asyncio.Task[dict[str, Any]]:
+        task = asyncio.create_task(execute(operation, core, parsed), name=operation.name)
+        self._running.add(task)
+        task.add_done_callback(self._finished)
+        return task
+
+    def _joined(self, request: Request) -> asyncio.Task[dict[str, Any]] | None:
+        """The run of an equal request whose caller gave up waiting: a client that repeats it gets that one's answer."""
+        for task, abandoned in self._abandoned.items():
+            if abandoned == request:
+                del self._abandoned[task]
+                return task
+        return None
+
+    def _finished(self, task: asyncio.Task[dict[str, Any]]) -> None:
+        self._running.discard(task)
+        if self._abandoned.pop(task, None) is not None and not task.cancelled() and (error := task.exception()):
+            logger.warning("a run that nobody waited for any more failed: %s", type(error).__name__)
+
+    async def close(self) -> None:
+        """Waits for accepted work, at most four seconds, then closes the core."""
+        if self._running:
+            _, late = await asyncio.wait(self._running, timeout=DRAIN_SECONDS)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late, timeout=1)
+        self._ended.set()
+        if self._owner is not None:
+            await asyncio.wait([self._owner])

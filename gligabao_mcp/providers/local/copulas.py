@@ -1,0 +1,196 @@
+"""The facts of sentences with "is": roles, kin, attributes, diets, places and days."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gligabao_mcp.providers.local.clauses import Clause
+from gligabao_mcp.providers.local.facts import Fact, period
+from gligabao_mcp.providers.local.phrases import USER, Named, Phrases, listed, objects_of
+from gligabao_mcp.providers.local.reading import Token
+from gligabao_mcp.providers.local.relations import (
+    ADJECTIVES,
+    ATTRIBUTES,
+    EVENTS,
+    GROUPS,
+    NOUNS,
+    Kind,
+    is_lasting,
+    is_role,
+    looks_like_organisation,
+)
+
+_NOW_WORDS = re.compile(r"\b(?:now|currently|these days|nowadays|at the moment)\b", re.IGNORECASE)
+
+
+def copula_facts(clause: Clause, sources: list[Named], phrases: Phrases, now: datetime) -> Iterator[Fact]:
+    """The facts of one clause with "is"."""
+    return _Copula(clause, sources, phrases, now).facts()
+
+
+@dataclass(frozen=True, slots=True)
+class _Copula:
+    clause: Clause
+    sources: list[Named]
+    phrases: Phrases
+    now: datetime
+
+    def facts(self) -> Iterator[Fact]:
+        if self.clause.status == "denied":
+            return
+        found = list(self._of_attribute())
+        if not found:
+            for token in self.clause.slot("attr"):
+                for part in listed(token):
+                    found += self._of_adjective(part) if part.pos_ == "ADJ" else self._of_noun(part)
+        found += [] if found else [*self._of_place(), *self._of_day()]
+        yield from found
+
+    def _fact(self, relation: str, source: Named, target: Named, *also: Token, kind: Kind = "state") -> Iterator[Fact]:
+        if (held := period(self.clause, kind, self.now)) is not None:
+            words = source.words | target.words | {self.clause.verb.i, *(t.i for t in also)}
+            yield Fact(source, relation, target, held, words)
+
+    def _of_attribute(self) -> Iterator[Fact]:
+        """ "My manager is Diego", "Sofia's birthday is on 3 September", "The capital of Peru is Lima"."""
+        for subject in self.clause.subjects[:1]:
+            owner = self.phrases.owner(subject)
+            if owner is None or subject.pos_ == "PROPN":
+                continue
+            noun = subject.lemma_.lower()
+            complement = next(iter(self.clause.slot("attr")), None)
+            if complement is not None and noun in NOUNS and (name := self.phrases.named(complement)) and name.proper:
+                yield from self._kin(noun, name, owner, subject)
+            elif complement is not None and is_role(noun) and owner.name != USER and complement.pos_ == "PROPN":
+                for name in self.phrases.all_named(complement):
+                    yield from self._fact("role_at", name, owner, subject)
+            elif noun not in NOUNS and noun not in EVENTS | {"meeting"} or noun == "birthday":
+                yield from self._attribute(owner, subject)
+
+    def _kin(self, noun: str, name: Named, owner: Named, *also: Token) -> Iterator[Fact]:
+        relation, end = NOUNS[noun]
+        yield from self._fact(relation, *((name, owner) if end == "source" else (owner, name)), *also)
+
+    def _attribute(self, owner: Named, subject: Token) -> Iterator[Fact]:
+        words = [subject, *(c for c in subject.children if c.dep_ in ("compound", "amod"))]
+        known = next((ATTRIBUTES[w.lower_] for w in words if w.lower_ in ATTRIBUTES), None)
+        named = "_".join(w.lower_ for w in sorted(words, key=lambda w: w.i))
+        target = self._complement(known == "born_on")
+        if target is not None:
+            held = self.clause if known != "born_on" else replace(self.clause, dates=())
+            for fact in replace(self, clause=held)._fact(known or f"has_{named}", owner, target, *words):
+                yield fact
+
+    def _complement(self, is_date: bool) -> Named | None:
+        """What stands after "is", word for word; without its date unless the date is what is said."""
+        verb = self.clause.verb
+        after = [t for t in verb.subtree if t.i > verb.i and (is_date or t.i not in self.phrases.dates)]
+        after = [t for t in after if t.dep_ not in ("neg", "advmod") or t.head.i != verb.i]
+        while after and (after[0].pos_ in ("DET", "ADP", "PUNCT", "ADV") or after[0].text in ("my", "our")):
+            after = after[1:]
+        while after and (after[-1].pos_ == "PUNCT" and after[-1].text in ".!,;:"):
+            after = after[:-1]
+        if not after or len(after) > 10:
+            return None
+        text = self.phrases.text(after[0].i, after[-1].i).strip(" .,\"'“”")
+        return Named(text, after[-1].i, frozenset(t.i for t in after), after[0].pos_ == "PROPN") if text else None
+
+    def _of_noun(self, noun: Token) -> list[Fact]:
+        word = noun.lemma_.lower()
+        if (mutual := self._mutual(word)) is not None:
+            return mutual
+        found: list[Fact] = []
+        for source in self.sources:
+            if word in NOUNS and (owner := self.phrases.owner(noun)):
+                found += self._kin(word, source, owner, noun)
+            elif is_role(word) and self._is_person(source):
+                found += self._role(source, noun)
+            elif noun.lower_ in ("year", "years") and source.proper:
+                continue
+            elif self._tells_a_kind(source, noun) and (target := self.phrases.named(noun)):
+                found += self._fact("is_a", source, target)
+        return found
+
+    def _tells_a_kind(self, source: Named, noun: Token) -> bool:
+        described = noun.pos_ in ("NOUN", "PROPN") and not self.clause.slot("obj")
+        return described and (source.proper or self.phrases.sentence[source.head].pos_ == "NOUN")
+
+    def _mutual(self, word: str) -> list[Fact] | None:
+        """ "Rosa and Tim are siblings"."""
+        relation, _ = NOUNS.get(word, ("", ""))
+        if len(self.sources) != 2 or not relation.endswith(("_of", "_to")) or relation in ("parent_of", "member_of"):
+            return None
+        return list(self._fact(relation, self.sources[0], self.sources[1]))
+
+    def _role(self, source: Named, noun: Token) -> Iterator[Fact]:
+        employers = [n for p in self._places(noun, "at", "for", "with") if (n := self.phrases.named(p)) and n.proper]
+        title = self.phrases.named(noun)
+        of = [n for p in objects_of(noun, "of") if (n := self.phrases.named(p)) and n.proper]
+        if of and noun.lower_ not in ("head", "lead"):
+            yield from self._fact("role_at", source, of[0], noun)
+            return
+        if title is not None:
+            yield from self._fact("has_role", source, title)
+        for employer in employers:
+            yield from self._fact("works_at", source, employer, noun)
+
+    def _places(self, noun: Token, *prepositions: str) -> list[Token]:
+        below = [p for inner in objects_of(noun, "of") for p in objects_of(inner, *prepositions)]
+        return objects_of(noun, *prepositions) + below + [h for p in prepositions for h in self.clause.slot(p)]
+
+    def _is_person(self, source: Named) -> bool:
+        return source.proper and not looks_like_organisation(source.name)
+
+    def _of_adjective(self, adjective: Token) -> list[Fact]:
+        found: list[Fact] = []
+        for prep in adjective.children:
+            relation = ADJECTIVES.get((adjective.lower_, prep.lower_)) if prep.dep_ == "prep" else None
+            for head in prep.children if relation else ():
+                for target in self.phrases.all_named(head):
+                    for source in self.sources:
+                        found += self._fact(relation or "", source, target, adjective)
+        if not found and self._age(adjective) is None and is_lasting(adjective.text):
+            words = frozenset({adjective.i})
+            for source in self.sources:
+                found += self._fact("is_a", source, Named(adjective.text, adjective.i, words))
+        if (age := self._age(adjective)) is not None:
+            for source in self.sources:
+                found += self._fact("has_age", source, age, adjective)
+        return found
+
+    def _age(self, adjective: Token) -> Named | None:
+        if adjective.lower_ != "old":
+            return None
+        numbers = [t for t in adjective.subtree if t.pos_ == "NUM"]
+        words = frozenset(t.i for t in adjective.subtree)
+        return Named(numbers[0].text, adjective.i, words) if numbers else None
+
+    def _of_place(self) -> Iterator[Fact]:
+        """ "is in Doha these days", "is from Gdansk", "is on the design team"."""
+        text = self.phrases.sentence.text
+        for prep, relation in (("in", "located_in"), ("from", "comes_from"), ("on", "member_of"), ("in", "member_of")):
+            for head in self.clause.slot(prep):
+                target = self.phrases.named(head)
+                if target is None or (relation == "member_of") != (head.lemma_ in GROUPS):
+                    continue
+                if relation == "member_of" or target.proper:
+                    for source in self.sources:
+                        lives = relation == "located_in" and self._is_person(source) and _NOW_WORDS.search(text)
+                        yield from self._fact("lives_in" if lives else relation, source, target)
+
+    def _of_day(self) -> Iterator[Fact]:
+        """ "The meeting with Wayne Corp is on Friday"."""
+        for subject in self.clause.subjects:
+            source = self.phrases.named(subject)
+            if source is None or not self.clause.dates or subject.lemma_.lower() not in EVENTS:
+                continue
+            others = [n for p in objects_of(subject, "with") for n in self.phrases.all_named(p)]
+            for other in others:
+                yield from self._fact("with", source, other, kind="event")
+            if not others:
+                found = self.clause.dates[0]
+                target = Named(found.phrase, subject.i, frozenset(), False, "date")
+                yield from self._fact("scheduled_for", source, target, kind="event")

@@ -1,0 +1,58 @@
+"""The embedded engine: it reads, compares and answers by rules, with no key and no network."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+from core.extraction import read_extraction
+from core.graph import Edge, Extraction, StatedEdge, Verdict
+from core.inferences import Choice, Inference
+from core.ports import Answer, Reply
+from core.query.subgraph import Subgraph
+from gligabao_mcp.providers.local.answering import answer_from
+from gligabao_mcp.providers.local.extracting import read_text
+from gligabao_mcp.providers.local.reading import parser
+from gligabao_mcp.providers.local.resolving import resolve
+
+PROVIDER = "local"
+MODEL_ID = "rules-en-1"
+
+
+class EmbeddedEngine:
+    """Reads English by rules. What they don't understand is kept as a note, so that nothing said is lost."""
+
+    answer_mode: Literal["model", "extractive"] = "extractive"
+
+    async def extract(self, text: str, reference_time: datetime, choice: Choice) -> Reply[Extraction]:
+        """The facts that the text states plainly, and a note for each sentence that says more than they do. Raises
+        NotConfigured where the packages of the extra `local` are missing."""
+        began = time.perf_counter()
+        extraction = await asyncio.to_thread(_extract, text, reference_time)
+        return Reply(extraction, (_inference(choice, began),))
+
+    async def resolve(
+        self, new: Sequence[StatedEdge], candidates: Sequence[Edge], choice: Choice
+    ) -> Reply[list[Verdict]]:
+        """One verdict for each new fact: what holds once at a time, and facts that read the same from both ends."""
+        began = time.perf_counter()
+        return Reply(resolve(new, candidates), (_inference(choice, began),))
+
+    async def answer(self, question: str, subgraph: Subgraph, now: datetime, choice: Choice) -> Reply[Answer]:
+        """One to three sentences from the best facts, or "I don't know"."""
+        began = time.perf_counter()
+        answer = await asyncio.to_thread(answer_from, question, subgraph, now)
+        return Reply(answer, (_inference(choice, began),))
+
+
+def _extract(text: str, reference_time: datetime) -> Extraction:
+    read = read_text(text, reference_time, parser())
+    return read_extraction(read.entities, read.edges, reference_time=reference_time, model_id=MODEL_ID)
+
+
+def _inference(choice: Choice, began: float) -> Inference:
+    latency = round((time.perf_counter() - began) * 1000)
+    return Inference(PROVIDER, MODEL_ID, choice.model or MODEL_ID, latency_ms=latency)

@@ -1,0 +1,157 @@
+"""A text read by rules: typed facts where a sentence states them plainly, and a note wherever they don't tell it all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from core.extraction import RawEdge, RawEntity
+from gligabao_mcp.providers.local.clauses import GOES_ON, REPORTS, STOPS, Clause, clauses
+from gligabao_mcp.providers.local.dates import Found, find_dates
+from gligabao_mcp.providers.local.facts import Fact, said_date
+from gligabao_mcp.providers.local.notes import is_question, note_name, says_nothing
+from gligabao_mcp.providers.local.phrases import USER, Context, Named, Phrases
+from gligabao_mcp.providers.local.reading import Parser, Sentence
+from gligabao_mcp.providers.local.relations import SIGNATURES, looks_like_organisation, looks_like_place
+from gligabao_mcp.providers.local.rules import Reader
+from gligabao_mcp.providers.local.sentences import pieces
+
+NOTED = "noted"
+# A longer sentence is a list or a table: it is kept as a note and not parsed.
+LONGEST_PARSED = 1500
+_REMEMBER = re.compile(r"^(?:please )?(?:remember|note|don't forget|keep in mind)(?: that|:)\s+", re.IGNORECASE)
+# Words that carry no content of their own beside a fact.
+_LIGHT = frozenset("year month day week time today name lot thing way job mr. mrs. dr. ms.".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What one sentence gave."""
+
+    entities: tuple[RawEntity, ...]
+    edges: tuple[RawEdge, ...]
+
+
+def read_text(text: str, reference: datetime, parser: Parser) -> Read:
+    """The entities and edges that the text states, sentence by sentence."""
+    context = Context()
+    parts = list(pieces(text))
+    prose = [_REMEMBER.sub("", p.text) for p in parts if not p.code and len(p.text) <= LONGEST_PARSED]
+    parsed = parser.pipe(prose)
+    found: list[Read] = []
+    for part in parts:
+        if part.code or len(part.text) > LONGEST_PARSED:
+            found.append(_note(part.text, USER, None))
+        else:
+            found.append(_read_sentence(next(parsed), context, reference))
+    types: dict[str, str] = {}
+    for entity in (e for read in found for e in read.entities):
+        types.setdefault(entity.name, entity.type)
+    entities = tuple(RawEntity(name, type_) for name, type_ in types.items())
+    return Read(entities, tuple(e for read in found for e in read.edges))
+
+
+def _read_sentence(sentence: Sentence, context: Context, reference: datetime) -> Read:
+    if not len(sentence) or is_question(sentence) or says_nothing(sentence):
+        return Read((), ())
+    dates = find_dates(sentence.text)
+    phrases = Phrases(sentence, context, _date_tokens(sentence, dates))
+    said = clauses(sentence, dates)
+    facts = Reader(sentence, phrases, reference).facts(said)
+    description = _with_names(sentence, context)
+    entities = tuple(_entities(facts))
+    edges = tuple(_edge(fact, description) for fact in facts)
+    subject = _subject(said, phrases)
+    context.remember(_people(sentence, facts, subject))
+    if edges and not _leaves_out(sentence, facts, said, phrases.dates):
+        return Read(entities, edges)
+    note = _note(description, subject.name if subject else USER, said_date(dates, said[0] if said else None, reference))
+    return Read((*entities, *note.entities), (*edges, *note.edges))
+
+
+def _date_tokens(sentence: Sentence, dates: Sequence[Found]) -> frozenset[int]:
+    return frozenset(
+        t.i for t in sentence for d in dates if d.start <= t.idx < d.end and t.idx + len(t.text) <= d.end + 1
+    )
+
+
+def _note(text: str, source: str, date: str | None) -> Read:
+    name = note_name(text)
+    user = (RawEntity(USER, "person"),) if source == USER else ()
+    return Read((*user, RawEntity(name, "note")), (RawEdge(source, name, NOTED, text, date),))
+
+
+def _edge(fact: Fact, description: str) -> RawEdge:
+    period = fact.period
+    return RawEdge(fact.source.name, fact.target.name, fact.relation, description, period.start, period.end)
+
+
+def _entities(facts: Sequence[Fact]) -> Iterator[RawEntity]:
+    """The ends of the facts, typed by their relation. An end that no relation types is left to what is stored."""
+    for fact in facts:
+        for end, type_ in zip((fact.source, fact.target), SIGNATURES.get(fact.relation, ("?", "?")), strict=True):
+            if settled := _settled(end, type_):
+                yield RawEntity(end.name, settled)
+
+
+def _settled(end: Named, type_: str) -> str:
+    if end.name == USER:
+        return "person"
+    if type_ == "person" and looks_like_organisation(end.name):
+        return "organization"
+    if end.type:
+        return end.type
+    if type_ == "possession":
+        return ""
+    return "" if type_ == "?" else type_
+
+
+def _subject(said: Sequence[Clause], phrases: Phrases) -> Named | None:
+    """Whom the sentence is about: the subject of its main clause, where that has a name."""
+    for clause in said:
+        for token in clause.subjects:
+            named = phrases.named(token)
+            if named is not None and (named.proper or named.name == USER):
+                return named
+    return None
+
+
+def _people(sentence: Sentence, facts: Sequence[Fact], subject: Named | None) -> set[str]:
+    """Who may be meant by "he" or "she" afterwards: the people of the facts, else whom the parser takes for people."""
+    people = {
+        end.name
+        for fact in facts
+        for end, type_ in zip((fact.source, fact.target), SIGNATURES.get(fact.relation, ("?", "?")), strict=True)
+        if type_ == "person" and end.proper and not looks_like_organisation(end.name)
+    }
+    if subject is not None and subject.proper and not looks_like_place(subject.name):
+        people.add(subject.name)
+    return people or {t.text for t in sentence if t.ent_type_ == "PERSON" and t.pos_ == "PROPN" and t.dep_ != "compound"}
+
+
+def _with_names(sentence: Sentence, context: Context) -> str:
+    """The sentence, with the name put behind the first "he" or "she" that stands for it: it is read on its own later."""
+    if not context.used or context.person is None:
+        return sentence.text
+    name, context.used = context.person, set()
+    if name in sentence.text:
+        return sentence.text
+    pronoun = next((t for t in sentence if t.lower_ in ("he", "she", "him", "her", "his")), None)
+    if pronoun is None:
+        return sentence.text
+    end = pronoun.idx + len(pronoun.text)
+    return f"{sentence.text[:end]} ({name}){sentence.text[end:]}"
+
+
+def _leaves_out(sentence: Sentence, facts: Sequence[Fact], said: Sequence[Clause], dates: frozenset[int]) -> bool:
+    """Whether the sentence says more than its facts: a name, a number, a thing or a doing that none of them holds."""
+    told = dates.union(*(f.words for f in facts))
+    passing = {c.verb.i for c in said if c.lemma in REPORTS | GOES_ON | STOPS or c.lemma in ("be", "use")}
+    verbs = {c.verb.i for c in said} - passing
+    return any(
+        (t.pos_ in ("PROPN", "NOUN", "NUM") and t.lemma_.lower() not in _LIGHT) or t.i in verbs
+        for t in sentence
+        if t.i not in told and t.dep_ not in ("aux", "auxpass") and t.text.isalnum()
+    )

@@ -1,0 +1,177 @@
+"""What a phrase names: a person, the user, a thing; under which name, and which words of the sentence say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from gligabao_mcp.providers.local.reading import Sentence, Token
+from gligabao_mcp.providers.local.relations import NOUNS, PETS, is_role
+
+USER = "user"
+_FIRST = frozenset("i me we us my our myself ourselves".split())
+_HE_OR_SHE = frozenset("he she him her his hers".split())
+_NOBODY = frozenset(
+    "it they them their its this that these those who whom which what someone somebody anyone anybody everyone everybody"
+    " nobody something anything everything nothing one there you your none all others".split()
+)
+# Adjectives that say nothing of which thing is meant.
+_PALE = frozenset("new own current former certain whole entire next last same other brand-new great".split())
+_NAMING = frozenset("call name title nickname dub entitle".split())
+_BEFORE = frozenset("compound amod nummod nmod npadvmod quantmod punct poss case advmod".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Something with a name. `words` are the tokens that say it, `head` the one that the grammar hangs on."""
+
+    name: str
+    head: int
+    words: frozenset[int]
+    proper: bool = False
+    type: str = ""
+
+
+@dataclass(slots=True)
+class Context:
+    """Who "he" or "she" may be, as the sentences of a text go by. Two people in one sentence leave it open."""
+
+    person: str | None = None
+    used: set[str] = field(default_factory=set[str])
+
+    def remember(self, people: Iterable[str]) -> None:
+        """Takes the people that a sentence names; one that names nobody keeps those before it."""
+        named = {p for p in people if p != USER}
+        if named:
+            self.person = named.pop() if len(named) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """The phrases of one sentence. `dates` are the tokens of its date phrases: they name nothing."""
+
+    sentence: Sentence
+    context: Context
+    dates: frozenset[int]
+
+    def named(self, token: Token) -> Named | None:
+        """What the phrase with this head names, or None: a pronoun nobody is known for, a date, "no team"."""
+        word = token.lower_
+        if token.i in self.dates or word in _NOBODY:
+            return None
+        if word in _FIRST:
+            return Named(USER, token.i, frozenset({token.i}), True, "person")
+        if word in _HE_OR_SHE:
+            return self._person(token)
+        if token.pos_ == "PRON" or any(c.lower_ in ("no", "any", "every", "which") for c in token.children):
+            return None
+        return self._noun(token)
+
+    def all_named(self, token: Token) -> Iterator[Named]:
+        """What a list names, each: "Danish, German and Portuguese"."""
+        for part in listed(token):
+            if named := self.named(part):
+                yield named
+
+    def owner(self, token: Token) -> Named | None:
+        """Whose it is: "my dog", "Liam's mother", "the mother of Liam"."""
+        for child in token.children:
+            if child.dep_ == "poss":
+                return self.named(child)
+        return next((self.named(p) for p in objects_of(token, "of")), None)
+
+    def called(self, token: Token) -> Token | None:
+        """The token of the name that a common noun is given: "a startup called Volta", "my sister Anna"."""
+        for child in token.children:
+            if child.dep_ in ("acl", "relcl") and child.lemma_ in _NAMING:
+                return next((c for c in child.children if c.dep_ in ("oprd", "attr", "dobj") and c.i > child.i), None)
+            if child.dep_ == "appos" and token.pos_ == "NOUN" and child.pos_ == "PROPN":
+                return child
+        return None
+
+    def text(self, start: int, end: int) -> str:
+        """The text of the tokens from start to end, both included."""
+        last = self.sentence[end]
+        return self.sentence.text[self.sentence[start].idx : last.idx + len(last.text)]
+
+    def _person(self, token: Token) -> Named | None:
+        if not (name := self.context.person):
+            return None
+        self.context.used.add(name)
+        return Named(name, token.i, frozenset({token.i}), True)
+
+    def _noun(self, token: Token) -> Named | None:
+        if (given := self.called(token)) and given.i != token.i:
+            inner = self.named(given)
+            outer = frozenset(w for w in self._span(token))
+            return inner and Named(inner.name, token.i, inner.words | outer, True, _type_of(token))
+        words = self._span(token)
+        name = self.text(words[0], words[-1]).strip(" ,;:'\"“”()")
+        proper = token.pos_ == "PROPN" or not name.isascii() or self._whose(token) is not None
+        described = next((c for c in token.children if c.dep_ == "compound" and _describes(token, c)), None)
+        type_ = _type_of(described) if described is not None else ""
+        return Named(name, token.i, frozenset(words), proper, type_) if any(map(str.isalnum, name)) else None
+
+    def _span(self, token: Token) -> list[int]:
+        """The tokens of the name: compounds, adjectives and numbers before the noun, a number and "of …" after it."""
+        start = token.i
+        for child in reversed([c for c in token.children if c.i < token.i]):
+            if child.dep_ not in _BEFORE or not self._belongs(token, child):
+                break
+            start = min(t.i for t in child.subtree)
+        while start < token.i and self.sentence[start].pos_ in ("PUNCT", "DET", "PRON", "CCONJ", "ADP", "PART"):
+            start += 1
+        end = token.i
+        for child in token.children:
+            if child.i == end + 1 and child.dep_ in ("nummod", "punct") and (child.text.isalnum() or child.text == "-"):
+                end = child.i
+        for place in objects_of(token, "of"):
+            if place.i not in self.dates:
+                end = max(end, self._span(place)[-1])
+        return list(range(start, end + 1))
+
+    def _belongs(self, noun: Token, child: Token) -> bool:
+        if child.lower_ in _PALE or child.i in self.dates or _describes(noun, child):
+            return False
+        if child.dep_ == "poss":
+            return self._whose(noun) is not None
+        return child.dep_ != "advmod" and not (child.pos_ == "PUNCT" and child.text != "-")
+
+    def _whose(self, noun: Token) -> Token | None:
+        """The owner that is part of the name: "Liam's mother" and "my sister" have no other name."""
+        for child in noun.children:
+            if child.dep_ == "poss" and (child.pos_ == "PROPN" or (child.lower_ in _FIRST and noun.lemma_ in NOUNS)):
+                return child
+        return None
+
+
+def listed(token: Token) -> Iterator[Token]:
+    """The token and those that "and" or a comma joins to it."""
+    yield token
+    for child in token.children:
+        if child.dep_ == "conj" and child.pos_ not in ("VERB", "AUX"):
+            yield from listed(child)
+
+
+def objects_of(token: Token, *prepositions: str) -> list[Token]:
+    """What stands after one of the prepositions that hang on the token."""
+    return [
+        pobj
+        for prep in token.children
+        if prep.dep_ in ("prep", "agent", "dative") and prep.lower_ in prepositions
+        for pobj in prep.children
+        if pobj.dep_ in ("pobj", "pcomp")
+    ]
+
+
+def _describes(noun: Token, word: Token) -> bool:
+    """Whether a word before a name says who that is ("my dog Rex", "the singer Adele") and is no part of it."""
+    common = word.dep_ in ("compound", "nmod", "amod") and word.text.islower()
+    return noun.pos_ == "PROPN" and common and (word.lower_ in NOUNS or is_role(word.lower_))
+
+
+def _type_of(noun: Token) -> str:
+    word = noun.lower_
+    if word in PETS:
+        return "animal"
+    return "person" if is_role(word) or NOUNS.get(word, ("", ""))[0].endswith("_of") else ""

@@ -1,0 +1,441 @@
+"""The relations that the rules know: how English says them, and what stands at their two ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["state", "start", "end", "event"]
+"""What a verb says of the relation: that it holds, that it begins, that it ends, or that something happened once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """One way to say a relation. `slot` is where its other end stands: `obj`, `attr`, or a preposition; `by-` says that
+    the subject is the relation's target; `passive` that the verb stands in the passive voice."""
+
+    slot: str
+    relation: str
+    kind: Kind
+    passive: bool
+    inverse: bool
+
+
+# verbs | where the other end stands ("passive" before it, "inverse" after it) | relation | kind
+_VERBS = """
+work | at for | works_at | state
+work | as | has_role | state
+work | on | works_on | state
+work | with | works_with | state
+work | in | works_in | state
+work collaborate cooperate | alongside with | works_with | state
+employ hire recruit poach | obj inverse | works_at | start
+employ | passive at by | works_at | state
+hire recruit poach headhunt | passive by at | works_at | start
+hire employ engage | passive as | has_role | start
+join | obj | works_at | start
+join | as | has_role | start
+start begin | at with | works_at | start
+start begin work | as | has_role | start
+intern freelance consult contract | at for with | works_at | state
+leave quit | obj | works_at | end
+resign depart retire | from | works_at | end
+fire dismiss sack | passive by from | works_at | end
+fire dismiss | obj inverse | works_at | end
+lay | passive by from | works_at | end
+serve act | as | has_role | state
+serve | on | member_of | state
+become | attr | has_role | start
+promote | passive to | has_role | start
+appoint name elect make | passive as attr to | has_role | start
+step resign | as from | has_role | end
+report answer | to | reports_to | state
+manage supervise oversee | obj | manages | state
+manage supervise | passive by inverse | manages | state
+lead head chair direct coordinate | obj | leads | state
+lead head chair direct | passive by inverse | leads | state
+run operate | obj | runs | state
+run | passive by inverse | runs | state
+mentor coach tutor advise | obj | mentors | state
+live reside dwell | in at on | lives_in | state
+live share | with | lives_with | state
+move relocate emigrate immigrate migrate return | to into in | lives_in | start
+move relocate emigrate migrate | from out | lives_in | end
+settle | in | lives_in | start
+grow | in | grew_up_in | event
+come hail originate | from | comes_from | state
+stay | at in with | stays_at | event
+marry wed | obj | married_to | start
+marry wed | passive to | married_to | start
+divorce | obj | married_to | end
+divorce separate | passive from | married_to | end
+separate | from | married_to | end
+engage | passive to | engaged_to | start
+date | obj | partner_of | state
+break split | with | partner_of | end
+befriend | obj | friend_of | start
+love like enjoy adore fancy favour favor | obj | likes | state
+hate dislike detest loathe despise | obj | dislikes | state
+avoid | obj | avoids | state
+prefer | obj | prefers | state
+use utilise utilize | obj | uses | state
+switch change convert upgrade | to | uses | start
+switch change upgrade | from | uses | end
+drop abandon ditch retire decommission | obj | uses | end
+run rely | on | uses | state
+program code | in | uses | state
+write code program implement | passive in | written_in | state
+build make base develop | passive with on in | built_with | state
+host deploy | passive on in at | hosted_on | state
+store save keep | passive in on at | stored_in | state
+store save keep | in | stores_data_in | state
+own possess | obj | owns | state
+own | passive by inverse | owns | state
+have | obj | has | state
+keep breed | obj | keeps | state
+buy purchase | obj | owns | start
+adopt inherit | obj | owns | start
+sell | obj | owns | end
+rent lease | obj | rents | state
+drive ride | obj | drives | state
+study read | obj | studied | state
+study enrol enroll train | at in | studied_at | state
+enrol enroll | passive at in | studied_at | state
+attend | obj | attended | event
+graduate | from | graduated_from | event
+major specialise specialize | in | studied | state
+specialise specialize | passive in | studied | state
+teach | obj | teaches | state
+teach lecture | at | works_at | state
+learn practise practice | obj | learns | state
+speak | obj | speaks | state
+play | obj | plays | state
+play sing perform | in with | plays_in | state
+play | for | plays_for | state
+bear | passive in at | born_in | event
+bear | passive on | born_on | event
+bear | obj | parent_of | event
+die | in on at of | died_in | event
+found establish | obj | founded | event
+co-found cofound | obj | founded | event
+found start establish create co-found cofound | passive by inverse | founded | event
+acquire buy | passive by inverse | acquired | event
+acquire | obj | acquired | event
+merge | with | merged_with | event
+base locate headquarter situate | passive in at near on | located_in | state
+lie sit stand | in near on | located_in | state
+visit tour | obj | visited | event
+travel fly go drive sail head | to | travels_to | event
+go travel fly | passive to | travels_to | event
+meet | obj with | met | event
+know | obj | knows | state
+depend rely | on upon | depends_on | state
+require need | obj | requires | state
+belong | to | belongs_to | state
+consist | of | consists_of | state
+include contain comprise | obj | includes | state
+support follow back | obj | supports | state
+replace supersede | obj | replaces | event
+replace supersede | passive by with inverse | replaces | event
+cost | obj | costs | state
+weigh measure | obj | weighs | state
+earn | obj | earns | state
+pay | obj | pays | state
+suffer | from | suffers_from | state
+diagnose | passive with | has_condition | start
+recover | from | has_condition | end
+call name title nickname | passive attr | is_called | state
+volunteer | at for with in | volunteers_at | state
+train | for | trains_for | state
+win | obj | won | event
+write author | obj | wrote | event
+write author paint compose design invent build create develop make | passive by inverse | made | event
+schedule plan book set | passive for on at | scheduled_for | state
+drink | obj | drinks | state
+eat | obj | eats | state
+smoke | obj | smokes | state
+teach | passive by inverse | teaches | state
+invest | in | invests_in | event
+subscribe | to | subscribes_to | state
+care | for | cares_for | state
+"""
+
+# What a verb that is in no row says: simply itself. These say too little without the rest of their sentence.
+VAGUE_VERBS = frozenset(
+    "be do have get make take give put set let go come say tell ask think pick keep see look want need try seem feel"
+    " show turn bring find call mean help happen hold believe hope expect plan talk speak chat discuss mention know"
+    " remember forget remind note add send wait stop start begin continue finish end bear follow change raise thank"
+    " break spend miss lose catch hear watch check cancel schedule book apologize apologise please ignore reply".split()
+)
+
+# noun | relation | which end the named one is ("X's mother is N": N is the source)
+_NOUNS = """
+mother father mom mum dad parent stepmother stepfather mama papa | parent_of | source
+son daughter child kid baby stepson stepdaughter boy girl | parent_of | target
+brother sister sibling twin half-brother half-sister | sibling_of | source
+wife husband spouse | married_to | source
+fiance fiancé fiancee fiancée | engaged_to | source
+girlfriend boyfriend partner | partner_of | source
+friend buddy pal bestie | friend_of | source
+colleague coworker co-worker teammate | colleague_of | source
+flatmate roommate housemate | flatmate_of | source
+neighbour neighbor | neighbour_of | source
+grandmother grandfather grandma grandpa grandparent granny | grandparent_of | source
+grandson granddaughter grandchild | grandparent_of | target
+aunt uncle cousin niece nephew mother-in-law father-in-law brother-in-law sister-in-law | relative_of | source
+manager boss supervisor | reports_to | target
+report assistant intern | manages | target
+dog cat pet puppy kitten horse parrot rabbit hamster tortoise pony goldfish | owns | target
+car bike bicycle motorbike motorcycle boat van scooter laptop phone | owns | target
+employer company | works_at | target
+owner | owns | source
+founder co-founder cofounder creator | founded | source
+member | member_of | source
+fan | likes | source
+author | wrote | source
+user | uses | source
+part branch division subsidiary | part_of | source
+capital | capital_of | source
+alumnus graduate alumna | studied_at | source
+citizen resident inhabitant native | lives_in | source
+student pupil | studied_at | source
+"""
+_PERSONAL = frozenset(
+    "dentist doctor landlord landlady lawyer therapist accountant teacher mentor coach trainer tutor hairdresser vet"
+    " barber nanny babysitter nurse physiotherapist psychologist cardiologist plumber gardener client customer agent"
+    " advisor adviser supplier professor instructor stylist guardian godmother godfather sponsor editor publisher"
+    " gp optician surgeon midwife psychiatrist dermatologist mechanic electrician banker notary".split()
+)
+PETS = frozenset("dog cat pet puppy kitten horse parrot rabbit hamster tortoise pony goldfish".split())
+JOBS = frozenset("job position role post internship work career contract gig offer apprenticeship".split())
+GROUPS = frozenset(
+    "club team band choir society gym party group guild union association committee board council orchestra league"
+    " federation chess squad network community parliament army navy troupe".split()
+)
+EVENTS = frozenset(
+    "meeting call appointment interview standup demo review party wedding conference lunch dinner workshop retro"
+    " retrospective flight exam deadline presentation concert launch release trip visit checkup check-up session"
+    " training webinar race marathon game match birthday anniversary ceremony kickoff sync class course".split()
+)
+
+# "X is ADJECTIVE PREPOSITION Y"
+ADJECTIVES: Mapping[tuple[str, str], str] = {
+    ("allergic", "to"): "allergic_to",
+    ("intolerant", "to"): "allergic_to",
+    ("married", "to"): "married_to",
+    ("engaged", "to"): "engaged_to",
+    ("related", "to"): "relative_of",
+    ("afraid", "of"): "afraid_of",
+    ("scared", "of"): "afraid_of",
+    ("terrified", "of"): "afraid_of",
+    ("fond", "of"): "likes",
+    ("keen", "on"): "likes",
+    ("crazy", "about"): "likes",
+    ("interested", "in"): "interested_in",
+    ("fluent", "in"): "speaks",
+    ("good", "at"): "good_at",
+    ("responsible", "for"): "responsible_for",
+    ("dependent", "on"): "depends_on",
+    ("addicted", "to"): "addicted_to",
+    ("based", "in"): "located_in",
+    ("located", "in"): "located_in",
+    ("headquartered", "in"): "located_in",
+    ("born", "in"): "born_in",
+    ("proud", "of"): "proud_of",
+    ("compatible", "with"): "compatible_with",
+    ("specialised", "in"): "studied",
+    ("specialized", "in"): "studied",
+    ("due", "on"): "due_on",
+    ("due", "by"): "due_on",
+    ("named", "after"): "named_after",
+    ("tired", "of"): "dislikes",
+    ("sick", "of"): "dislikes",
+    ("known", "as"): "is_called",
+    ("famous", "for"): "known_for",
+}
+# "X is Y": adjectives that say what somebody or something is, and not how they are today.
+LASTING = frozenset(
+    "vegetarian vegan pescatarian diabetic asthmatic celiac coeliac colorblind colour-blind color-blind dyslexic deaf"
+    " blind left-handed right-handed retired divorced single married widowed pregnant religious catholic muslim jewish"
+    " buddhist christian hindu atheist bilingual trilingual unemployed self-employed freelance teetotal adopted"
+    " lactose-intolerant gluten-free open-source introverted extroverted autistic epileptic".split()
+)
+_NATIONAL = ("ish", "ese", "ian", "ean", "can", "ench", "utch", "reek", "iss", "zech", "hai", "raqi", "raeli", "stani")
+
+# "X's ATTRIBUTE is Y"; any other noun makes has_<noun>.
+ATTRIBUTES: Mapping[str, str] = {
+    "email": "has_email",
+    "e-mail": "has_email",
+    "mail": "has_email",
+    "phone": "has_phone",
+    "telephone": "has_phone",
+    "mobile": "has_phone",
+    "cell": "has_phone",
+    "birthday": "born_on",
+    "birthdate": "born_on",
+    "job": "has_role",
+    "title": "has_role",
+    "role": "has_role",
+    "position": "has_role",
+    "profession": "has_role",
+    "occupation": "has_role",
+    "employer": "works_at",
+    "hometown": "comes_from",
+    "headquarters": "located_in",
+    "office": "located_in",
+    "name": "is_called",
+    "nickname": "is_called",
+    "hobby": "likes",
+    "passion": "likes",
+    "allergy": "allergic_to",
+    "age": "has_age",
+    "diet": "is_a",
+    "breed": "is_a",
+    "nationality": "has_nationality",
+    "language": "speaks",
+    "favourite": "likes",
+    "favorite": "likes",
+    "price": "costs",
+    "cost": "costs",
+    "deadline": "due_on",
+    "fear": "afraid_of",
+}
+
+ROLE_ENDINGS = ("er", "or", "ist", "ian", "eer", "ant", "ent", "man", "woman", "ress", "yst")
+ROLES = frozenset(
+    "nurse chef cook judge clerk guide pilot ceo cto cfo coo cmo vp lead head chief intern president chair chairwoman"
+    " chairperson chairman boss analyst surgeon dean student apprentice founder co-founder monk priest athlete poet"
+    " vet spy coach model host hostess freelancer mayor scientist architect mechanic paramedic gp deputy postdoc"
+    " diplomat critic academic barista secretary attorney tailor nanny sre dba spokesperson sales salesperson".split()
+)
+NOT_ROLES = frozenset(
+    "computer printer server container customer number paper water summer winter river monitor router letter member"
+    " father mother brother sister daughter partner supporter lover hater owner fan user plant event present element"
+    " restaurant elephant tent department apartment document parent terrier retriever setter pointer newsletter"
+    " tower power center theater consumer provider compiler parser adapter folder order border weather quarter cluster"
+    " helper matter layer monster danger killer disaster corner water beer dinner supper tumor humor motor color"
+    " favor flavor harbor labor rumor error mirror vapor vector sensor processor editor".split()
+)
+
+# relation | type of its source | type of its target; "?" says that the relation leaves it open
+_SIGNATURES = """
+works_at | person | organization
+role_at | person | organization
+has_role | person | role
+works_on | person | project
+works_with | person | ?
+works_in | person | ?
+reports_to | person | person
+manages leads | person | ?
+mentors | person | person
+lives_in | person | place
+grew_up_in born_in comes_from | person | place
+lives_with married_to engaged_to partner_of friend_of sibling_of parent_of flatmate_of neighbour_of | person | person
+colleague_of grandparent_of relative_of | person | person
+likes dislikes avoids prefers | person | ?
+interested_in good_at afraid_of proud_of addicted_to responsible_for | person | ?
+uses | ? | technology
+written_in built_with | ? | technology
+owns | person | possession
+drives rents | person | possession
+studied | person | subject
+studied_at studies_at attended graduated_from | person | organization
+teaches | person | subject
+speaks | person | language
+plays | person | activity
+plays_in plays_for | person | organization
+born_on | person | date
+died_in | person | ?
+founded | person | organization
+acquired merged_with | organization | organization
+located_in | ? | place
+visited travels_to | person | place
+allergic_to | person | substance
+has_condition suffers_from | person | condition
+member_of volunteers_at | person | organization
+has_email | person | email
+has_phone | person | phone number
+has_age | person | age
+has_nationality | person | nationality
+drinks eats | person | food
+does | person | activity
+wrote | person | work
+costs pays earns | ? | amount
+due_on scheduled_for happens_on | ? | date
+capital_of | place | place
+noted | ? | note
+"""
+
+SYMMETRIC = frozenset(
+    "married_to engaged_to partner_of friend_of sibling_of colleague_of flatmate_of neighbour_of relative_of met"
+    " works_with lives_with merged_with".split()
+)
+# "Tara and Sven got married", "Rosa and Tim are friends": plural subjects that are each other's target.
+MUTUAL: Mapping[str, str] = {"marry": "married_to", "engage": "engaged_to", "divorce": "married_to", "meet": "met"}
+
+# Names of places that only break ties: "left Lisbon" is a move, "left Acme" is not.
+PLACES = frozenset(
+    "amsterdam athens atlanta austin bangkok barcelona beijing beirut belgrade berlin bogota bologna boston brooklyn"
+    " brussels bucharest budapest cairo chicago copenhagen cork dakar dallas delhi denver doha dubai dublin edinburgh"
+    " florence frankfurt geneva ghent glasgow hamburg hanoi havana helsinki houston istanbul jakarta kyiv kyoto lagos"
+    " leeds leipzig lima lisbon liverpool london lyon madrid manchester marseille melbourne miami milan montreal moscow"
+    " mumbai munich nairobi naples osaka oslo paris philadelphia porto prague pune quito riga rome rotterdam santiago"
+    " seattle seoul seville shanghai singapore sofia stockholm stuttgart sydney taipei tallinn tokyo toronto tunis turin"
+    " utrecht valencia vancouver venice vienna vilnius warsaw zagreb zurich accra gdansk krakow basel bern bilbao"
+    " argentina australia austria belgium brazil canada chile china colombia croatia cuba denmark egypt england estonia"
+    " finland france germany ghana greece hungary iceland india indonesia iran ireland israel italy japan kenya latvia"
+    " lithuania malta mexico morocco nepal netherlands nigeria norway peru poland portugal romania russia scotland"
+    " serbia slovakia slovenia spain sweden switzerland taiwan thailand tunisia turkey ukraine uruguay venezuela vietnam"
+    " wales california texas tuscany bavaria europe africa asia america".split()
+)
+_ORGANISATION = ("inc", "ltd", "llc", "corp", "gmbh", "labs", "group", "bank", "university", "college", "school")
+_ORGANISATION += ("hospital", "institute", "foundation", "ag", "bv", "systems", "partners", "studio", "studios", "plc")
+
+
+def _rows(table: str) -> Iterator[list[str]]:
+    return ([cell.strip() for cell in line.split("|")] for line in table.strip().splitlines())
+
+
+def _sayings() -> dict[str, tuple[Saying, ...]]:
+    found: dict[str, list[Saying]] = {}
+    for verbs, where, relation, kind in _rows(_VERBS):
+        words = where.split()
+        passive, inverse = "passive" in words, "inverse" in words
+        for verb in verbs.split():
+            for slot in words:
+                if slot not in ("passive", "inverse"):
+                    assert kind in ("state", "start", "end", "event")
+                    found.setdefault(verb, []).append(Saying(slot, relation, kind, passive, inverse))
+    return {verb: tuple(ways) for verb, ways in found.items()}
+
+
+SAYINGS: Mapping[str, tuple[Saying, ...]] = _sayings()
+NOUNS: Mapping[str, tuple[str, str]] = {
+    **{noun: (f"{noun}_of", "source") for noun in _PERSONAL},
+    **{noun: (relation, end) for nouns, relation, end in _rows(_NOUNS) for noun in nouns.split()},
+}
+SIGNATURES: Mapping[str, tuple[str, str]] = {
+    relation: (source, target) for relations, source, target in _rows(_SIGNATURES) for relation in relations.split()
+}
+
+
+def is_role(noun: str) -> bool:
+    """Whether a noun names what somebody does for a living."""
+    word = noun.lower()
+    return word in ROLES or (word.endswith(ROLE_ENDINGS) and len(word) > 4 and word not in NOT_ROLES)
+
+
+def is_lasting(adjective: str) -> bool:
+    """Whether an adjective says what somebody is for good: a diet, a condition, a nationality."""
+    return adjective.lower() in LASTING or (adjective[:1].isupper() and adjective.endswith(_NATIONAL))
+
+
+def looks_like_place(name: str) -> bool:
+    return name.lower().removeprefix("new ").removeprefix("south ").removeprefix("north ") in PLACES
+
+
+def looks_like_organisation(name: str) -> bool:
+    """Whether a name tells by itself that it is no person: an ending such as Labs, or capitals only."""
+    words = name.split()
+    return words[-1].lower().strip(".") in _ORGANISATION or (len(name) > 2 and name.isupper() and name.isalpha())

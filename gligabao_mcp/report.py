@@ -1,0 +1,69 @@
+"""What the command line prints for people: facts with their dates and sources, settings, and what is off and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gligabao_mcp.settings import Settings
+
+if TYPE_CHECKING:
+    from core.status import Status
+
+
+def show(operation: str, body: Mapping[str, Any]) -> str:
+    """A response in plain words."""
+    return _remembered(body) if operation == "remember" else _answered(body)
+
+
+def _remembered(body: Mapping[str, Any]) -> str:
+    edges, closed = body["edges"], body["invalidated_edges"]
+    lines = [f"Remembered as artifact {body['artifact_id']}: {_count(edges, 'fact')}, {_count(body['entities'], 'name')}."]
+    lines += [f"  {fact(edge)}" for edge in edges]
+    if closed:
+        lines.append(f"Closed by it: {', '.join(f'fact {edge}' for edge in closed)}.")
+    if pending := body.get("vectors_pending"):
+        lines.append(f"{pending} vectors are still being written.")
+    return "\n".join([*lines, *(f"Note: {warning}." for warning in body.get("warnings", ()))])
+
+
+def _answered(body: Mapping[str, Any]) -> str:
+    edges = body["evidence"]["edges"]
+    lines = [body["answer"]] if body.get("answer") else []
+    if edges:
+        lines += [*([""] if lines else []), "Evidence:", *(f"  {fact(edge)}" for edge in edges)]
+    if body.get("grounded") is False:
+        lines.append("The answer names no fact that it was given.")
+    return "\n".join(lines) or "Nothing in memory fits."
+
+
+def fact(edge: Mapping[str, Any]) -> str:
+    """A fact in one line: what, when, whether it still holds, and the artifact it came from."""
+    what = edge.get("description") or f"{edge['source']} {edge['relation']} {edge['target']}"
+    until = f", until {_day(edge['invalid_at'])}" if edge.get("invalid_at") else ""
+    closed = ", superseded" if edge.get("expired_at") else ""
+    source = f"; artifact {edge['artifact_id']}" if edge.get("artifact_id") else ""
+    return f"[{edge['id']}] {what} (since {_day(edge['valid_at'])}{until}{closed}{source})"
+
+
+def _day(moment: str) -> str:
+    """The date alone where the time of day says nothing."""
+    day, _, time = moment.partition("T")
+    return day if time == "00:00:00Z" else moment
+
+
+def _count(rows: Sequence[object], noun: str) -> str:
+    return f"{len(rows)} {noun}{'' if len(rows) == 1 else 's'}"
+
+
+def show_settings(settings: Settings) -> str:
+    """Every setting, its value and where it was read."""
+    rows = [(name, value or "-", source) for name, value, source in settings.shown()]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    lines = [f"  {name:<{widths[0]}}  {value:<{widths[1]}}  {source}" for name, value, source in rows]
+    return "\n".join([f"Settings (file: {settings.file})", *lines])
+
+
+def show_status(status: Status) -> str:
+    """Users, datasets and what is off."""
+    return str(status)

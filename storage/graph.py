@@ -1,0 +1,231 @@
+"""SqlGraph: the graph in SQL, one snapshot for each verb that reads, one transaction for the one that writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from core.graph import Candidate, Dataset, Edge, Entity, EntityRef, Extraction, GraphChange, Known, Stored
+from core.overview import DatasetStatus
+from core.query.subgraph import Match, Subgraph
+from core.text import name_key
+from storage import tables as t
+from storage.database import Database
+from storage.match import by_ids, seeds
+from storage.rows import DATASET, EDGE, ENTITY, dataset_of, edge_of, entity_of
+from storage.write import store
+
+MAX_CANDIDATES = 50
+_NEWEST = (t.edges.c.created_at.desc(), t.edges.c.id.desc())
+
+
+class SqlGraph:
+    """core.ports.GraphStore on SQLAlchemy. `owner` names this process in the leases it takes."""
+
+    def __init__(self, database: Database, owner: str) -> None:
+        self.database = database
+        self.owner = owner
+
+    async def dataset(self, user_id: str, name: str) -> Dataset | None:
+        mine = (t.datasets.c.user_id == user_id) & (t.datasets.c.name == name)
+
+        def read(connection: Connection) -> Dataset | None:
+            row = connection.execute(DATASET.where(mine)).one_or_none()
+            return dataset_of(row) if row else None
+
+        return await self.database.read(read)
+
+    async def dataset_names(self, user_id: str) -> list[str]:
+        names = sa.select(t.datasets.c.name).where(t.datasets.c.user_id == user_id).order_by(t.datasets.c.name)
+        return await self.database.read(lambda connection: list(connection.execute(names).scalars()))
+
+    async def overview(self) -> list[DatasetStatus]:
+        return await self.database.read(_overview)
+
+    async def known(self, dataset: Dataset, extraction: Extraction, similar: Mapping[int, float]) -> Known:
+        return await self.database.read(lambda connection: _known(connection, dataset, extraction, similar))
+
+    async def write(self, change: GraphChange) -> Stored:
+        return await self.database.write(lambda connection: store(connection, change, self.owner))
+
+    async def match(self, dataset: Dataset, match: Match) -> list[Entity]:
+        return await self.database.read(lambda connection: seeds(connection, dataset.id, match))
+
+    async def neighbourhood(self, dataset: Dataset, entities: Sequence[Entity], match: Match) -> Subgraph:
+        return await self.database.read(lambda connection: _neighbourhood(connection, dataset, entities, match))
+
+    async def facts(self, dataset: Dataset, edge_ids: Sequence[int], match: Match) -> Subgraph:
+        def read(connection: Connection) -> Subgraph:
+            found = _edges_at(connection, dataset, [t.edges.c.id.in_(edge_ids)], match) if edge_ids else []
+            return _subgraph(connection, dataset, [], found, match)
+
+        return await self.database.read(read)
+
+
+def _overview(connection: Connection) -> list[DatasetStatus]:
+    d = t.datasets
+
+    def count(table: sa.Table) -> sa.ScalarSelect[int]:
+        return sa.select(sa.func.count()).select_from(table).where(table.c.dataset_id == d.c.id).scalar_subquery()
+
+    counts = (count(t.artifacts), count(t.entities), count(t.edges))
+    select = sa.select(d.c.user_id, d.c.name, *counts, d.c.head_seq, d.c.embedding_model, d.c.embedding_dim)
+    rows = connection.execute(select.order_by(d.c.user_id, d.c.name))
+    return [DatasetStatus(*row[:6], f"{row[6]}, {row[7]}" if row[6] else "") for row in rows]
+
+
+# What is known of the names of a text ---------------------------------------------------------------------------------
+
+
+def _known(connection: Connection, dataset: Dataset, extraction: Extraction, similar: Mapping[int, float]) -> Known:
+    seq = connection.execute(sa.select(t.datasets.c.head_seq).where(t.datasets.c.id == dataset.id)).scalar_one()
+    refs = {extraction.ref(name) for edge in extraction.edges for name in (edge.source, edge.target)}
+    keys = {ref.key for ref in refs} | {entity.ref.key for entity in extraction.entities}
+    mine = (t.entities.c.dataset_id == dataset.id) & t.entities.c.name_key.in_(keys)
+    stored = (
+        [entity_of(row) for row in connection.execute(ENTITY.where(mine).order_by(t.entities.c.id))] if keys else []
+    )
+    entities: dict[EntityRef, Entity] = {}
+    for entity in stored:
+        key = name_key(entity.name)
+        entities[EntityRef(key, entity.type)] = entity
+        entities.setdefault(EntityRef(key, None), entity)
+    endpoints = {ref.key for ref in refs}
+    named = {entity.id for entity in stored if name_key(entity.name) in endpoints}
+    return Known(
+        seq=int(seq),
+        entities=entities,
+        candidates=_candidates(connection, dataset, named, set(similar) - named),
+        same=_same(connection, dataset, extraction, entities),
+    )
+
+
+def _candidates(connection: Connection, dataset: Dataset, named: set[int], similar: set[int]) -> tuple[Candidate, ...]:
+    by_name = _live(connection, dataset, named)
+    by_similarity = _live(connection, dataset, similar)
+    found = {i: Candidate(edge, "name+similar" if i in by_similarity else "name") for i, edge in by_name.items()} | {
+        i: Candidate(edge, "similar") for i, edge in by_similarity.items() if i not in by_name
+    }
+    newest = sorted(found.values(), key=lambda c: (c.edge.created_at, c.edge.id), reverse=True)
+    return tuple(newest[:MAX_CANDIDATES])
+
+
+def _live(connection: Connection, dataset: Dataset, entity_ids: set[int]) -> dict[int, Edge]:
+    if not entity_ids:
+        return {}
+    ids = [
+        i for (i,) in connection.execute(_touching(dataset, entity_ids, t.edges.c.expired_at.is_(None), MAX_CANDIDATES))
+    ]
+    return {row[0]: edge_of(row) for row in connection.execute(EDGE.where(t.edges.c.id.in_(ids)))}
+
+
+def _same(
+    connection: Connection, dataset: Dataset, extraction: Extraction, entities: Mapping[EntityRef, Entity]
+) -> dict[int, tuple[Edge, ...]]:
+    """For the index of each new fact, the stored facts of the same source, target and relation."""
+    triples: dict[tuple[int, int, str], list[int]] = {}
+    for index, edge in enumerate(extraction.edges):
+        source, target = entities.get(extraction.ref(edge.source)), entities.get(extraction.ref(edge.target))
+        if source and target:
+            triples.setdefault((source.id, target.id, edge.relation), []).append(index)
+    if not triples:
+        return {}
+    columns = sa.tuple_(t.edges.c.source_id, t.edges.c.target_id, t.edges.c.relation)
+    select = EDGE.where((t.edges.c.dataset_id == dataset.id) & columns.in_(list(triples))).order_by(t.edges.c.id)
+    same: dict[int, tuple[Edge, ...]] = {}
+    for edge in map(edge_of, connection.execute(select)):
+        for index in triples[edge.source_id, edge.target_id, edge.relation]:
+            same[index] = (*same.get(index, ()), edge)
+    return same
+
+
+# What is around an entity ---------------------------------------------------------------------------------------------
+
+
+def _touching(
+    dataset: Dataset, entity_ids: Iterable[int], where: sa.ColumnElement[bool], limit: int | None
+) -> sa.Select[tuple[int]]:
+    """The ids of the newest facts at these entities: two limited walks along an index, then the newest of both."""
+    ids = list(entity_ids)
+
+    def end(column: sa.Column[int]) -> sa.Select[tuple[int]]:
+        mine = (t.edges.c.dataset_id == dataset.id) & column.in_(ids) & where
+        found = sa.select(t.edges.c.id, t.edges.c.created_at).where(mine).order_by(*_NEWEST).limit(limit).subquery()
+        return sa.select(found)  # pyright: ignore[reportReturnType] -- id, created_at
+
+    both = sa.union(end(t.edges.c.source_id), end(t.edges.c.target_id)).subquery()
+    return sa.select(both.c.id).order_by(both.c.created_at.desc(), both.c.id.desc()).limit(limit)
+
+
+def _neighbourhood(connection: Connection, dataset: Dataset, entities: Sequence[Entity], match: Match) -> Subgraph:
+    ids = [e.id for e in entities]
+    if not ids:
+        return Subgraph()
+    at_these = t.edges.c.source_id.in_(ids) | t.edges.c.target_id.in_(ids)
+    if match.known_at is None:
+        where = _true_at(match) if match.as_of else sa.true()
+        newest = [i for (i,) in connection.execute(_touching(dataset, ids, where, match.edges))]
+        at_these = t.edges.c.id.in_(newest)
+    found = _edges_at(connection, dataset, [at_these], match)[: match.edges]
+    return _subgraph(connection, dataset, entities, found, match)
+
+
+def _true_at(match: Match) -> sa.ColumnElement[bool]:
+    ends_later = t.edges.c.invalid_at.is_(None) | (t.edges.c.invalid_at > match.as_of)
+    return (t.edges.c.valid_at <= match.as_of) & ends_later
+
+
+def _edges_at(
+    connection: Connection, dataset: Dataset, where: Sequence[sa.ColumnElement[bool]], match: Match
+) -> list[Edge]:
+    """The facts as they stood at `known_at`, of those the ones that were true at `as_of`, newest first."""
+    known = [t.edges.c.created_at <= match.known_at] if match.known_at else []
+    select = EDGE.where(t.edges.c.dataset_id == dataset.id, *where, *known).order_by(*_NEWEST)
+    found = [edge_of(row) for row in connection.execute(select)]
+    if match.known_at is not None:
+        found = _as_known(connection, dataset, found, match)
+    return [edge for edge in found if edge.holds_at(match.as_of)] if match.as_of else found
+
+
+def _as_known(connection: Connection, dataset: Dataset, found: list[Edge], match: Match) -> list[Edge]:
+    """Every fact with the times it had at `known_at`: those of its first version that was replaced after it."""
+    v = t.edge_versions
+    later = (
+        sa.select(v).where((v.c.dataset_id == dataset.id) & (v.c.changed_at > match.known_at)).order_by(v.c.seq.desc())
+    )
+    then = {row.edge_id: row for row in connection.execute(later)}
+
+    def as_then(edge: Edge) -> Edge:
+        row = then.get(edge.id)
+        return (
+            edge
+            if row is None
+            else replace(edge, valid_at=row.valid_at, invalid_at=row.invalid_at, expired_at=row.expired_at)
+        )
+
+    return [as_then(edge) for edge in found]
+
+
+def _subgraph(
+    connection: Connection, dataset: Dataset, entities: Sequence[Entity], found: Sequence[Edge], match: Match
+) -> Subgraph:
+    have = {e.id: e for e in entities}
+    missing = {i for edge in found for i in (edge.source_id, edge.target_id)} - have.keys()
+    everyone = [*entities, *by_ids(connection, sorted(missing))]
+    if match.known_at is not None:
+        everyone = _described_as_known(connection, dataset, everyone, match)
+    return Subgraph(tuple(everyone), tuple(found))
+
+
+def _described_as_known(
+    connection: Connection, dataset: Dataset, everyone: Sequence[Entity], match: Match
+) -> list[Entity]:
+    v = t.entity_versions
+    later = (
+        sa.select(v).where((v.c.dataset_id == dataset.id) & (v.c.changed_at > match.known_at)).order_by(v.c.seq.desc())
+    )
+    then = {row.entity_id: row.description for row in connection.execute(later)}
+    return [replace(e, description=then.get(e.id, e.description)) for e in everyone]

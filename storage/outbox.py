@@ -1,0 +1,171 @@
+"""The way of a vector from the transaction that stored its row to the index: late perhaps, lost never."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from core.errors import GligabaoError, IndexUnavailable
+from core.graph import Dataset
+from core.ports import Embedder, Flushed, Hit, IndexName
+from storage.database import Database
+from storage.owner import is_gone
+from storage.rows import DATASET, dataset_of
+from storage.tables import datasets
+from storage.tables import vector_outbox as t
+from storage.vectors import LanceIndex, VectorRow
+from storage.write import LEASE
+
+log = logging.getLogger(__name__)
+
+BATCH = 64
+WAIT = 5.0
+POLL = 0.05
+TIDY_EVERY = 30.0
+
+
+class VectorOutbox:
+    """core.ports.VectorStore: searches the index, and brings it what waits in the outbox.
+
+    Who writes a vector: the request that stored it, a timer, and the next start. One process at a time writes for a
+    dataset, in the order of the outbox, so that an older vector never replaces a newer one.
+    """
+
+    def __init__(self, database: Database, index: LanceIndex, owner: str, embedder: Embedder | None = None) -> None:
+        self.database = database
+        self.index = index
+        self.owner = owner
+        self.embedder = embedder
+        self._turns: dict[int, asyncio.Lock] = {}
+
+    async def search(self, dataset: Dataset, index: IndexName, vector: bytes, limit: int) -> list[Hit]:
+        return await asyncio.to_thread(self.index.search, dataset.id, index, vector, limit)
+
+    async def flush(self, dataset: Dataset, up_to: int) -> Flushed:
+        deadline = time.monotonic() + WAIT
+        while True:
+            async with self._turns.setdefault(dataset.id, asyncio.Lock()):
+                wrote = await self._drain(dataset.id)
+            pending = await self._pending(dataset.id, up_to)
+            if not pending or time.monotonic() > deadline:
+                return Flushed(pending)
+            if not wrote:
+                await asyncio.sleep(POLL)
+
+    async def repair(self) -> None:
+        """Writes what other processes left behind, and embeds what waits for this embedder. A failure is logged."""
+        for dataset in await self.database.read(_waiting):
+            try:
+                await self._embed_waiting(dataset)
+                await self.flush(dataset, dataset.head_seq)
+            except GligabaoError as failure:
+                log.warning("vectors of dataset %d wait: %s", dataset.id, type(failure).__name__)
+
+    async def keep_up(self) -> None:
+        """Repairs at once and then every 30 s, and tidies the index, until cancelled."""
+        while True:
+            await self.repair()
+            try:
+                await asyncio.to_thread(self.index.tidy)
+            except (OSError, RuntimeError) as failure:
+                log.warning("the vector index could not be compacted: %s", type(failure).__name__)
+            await asyncio.sleep(TIDY_EVERY)
+
+    async def pending(self) -> int:
+        """How many vectors wait, in all datasets."""
+        count = sa.select(sa.func.count()).select_from(t)
+        return await self.database.read(lambda connection: int(connection.execute(count).scalar_one()))
+
+    async def _drain(self, dataset_id: int) -> bool:
+        items = await self.database.read(lambda connection: _mine(connection, dataset_id, self.owner))
+        if not items:
+            items = await self.database.write(lambda connection: _lease(connection, dataset_id, self.owner))
+        if not items:
+            return False
+        try:
+            await asyncio.to_thread(self._upsert, dataset_id, items)
+        except (OSError, RuntimeError, ValueError) as failure:
+            reason = type(failure).__name__
+            await self.database.write(lambda connection: _give_back(connection, items, reason))
+            raise IndexUnavailable(f"the vector index could not be written ({reason})") from failure
+        await self.database.write(lambda connection: _delete(connection, items))
+        return True
+
+    def _upsert(self, dataset_id: int, items: Sequence[Row[Any]]) -> None:
+        for name in dict.fromkeys(item.index_name for item in items):
+            rows = [VectorRow(i.ref_id, i.text, i.seq, i.vector) for i in items if i.index_name == name]
+            self.index.upsert(dataset_id, name, rows)
+
+    async def _pending(self, dataset_id: int, up_to: int) -> int:
+        count = sa.select(sa.func.count()).where(_ready(dataset_id) & (t.c.seq <= up_to))
+        return await self.database.read(lambda connection: int(connection.execute(count).scalar_one()))
+
+    async def _embed_waiting(self, dataset: Dataset) -> None:
+        """Vectors for the texts that were stored while no embedder that fits the dataset was there."""
+        embedder = self.embedder
+        if embedder is None or (embedder.model, embedder.dim) != (dataset.embedding_model, dataset.embedding_dim):
+            return
+        while items := await self.database.read(lambda connection: _without_vector(connection, dataset.id)):
+            embedded = await embedder.embed([item.text for item in items])
+            done = list(zip(items, embedded.vectors, strict=True))
+            await self.database.write(lambda connection, done=done: _fill(connection, done))
+
+
+def _waiting(connection: Connection) -> list[Dataset]:
+    waiting = sa.select(t.c.dataset_id).distinct()
+    return [dataset_of(row) for row in connection.execute(DATASET.where(datasets.c.id.in_(waiting)))]
+
+
+def _ready(dataset_id: int) -> sa.ColumnElement[bool]:
+    return (t.c.dataset_id == dataset_id) & t.c.vector.is_not(None)
+
+
+def _mine(connection: Connection, dataset_id: int, owner: str) -> list[Row[Any]]:
+    """What this process may write now: its own items, unless an older one is being written by somebody else."""
+    now = datetime.now(UTC)
+    waiting = _ready(dataset_id)
+    mine = waiting & (t.c.owner == owner) & (t.c.lease_until > now)
+    items = list(connection.execute(sa.select(t).where(mine).order_by(t.c.id).limit(BATCH)))
+    if not items:
+        return []
+    older = waiting & (t.c.id < items[-1].id) & (t.c.owner.is_(None) | (t.c.owner != owner) | (t.c.lease_until <= now))
+    return [] if connection.execute(sa.select(t.c.id).where(older).limit(1)).first() else items
+
+
+def _lease(connection: Connection, dataset_id: int, owner: str) -> list[Row[Any]]:
+    """The oldest items, for this process alone, unless another one is at work on the dataset."""
+    now = datetime.now(UTC)
+    waiting = _ready(dataset_id)
+    items = list(connection.execute(sa.select(t).where(waiting).order_by(t.c.id).limit(BATCH)))
+    others = {i.owner for i in items if i.owner not in (None, owner) and i.lease_until and i.lease_until > now}
+    if not all(is_gone(other) for other in others):
+        return []
+    ids = [item.id for item in items]
+    connection.execute(sa.update(t).where(t.c.id.in_(ids)).values(owner=owner, lease_until=now + LEASE))
+    return items
+
+
+def _give_back(connection: Connection, items: Sequence[Row[Any]], reason: str) -> None:
+    values = {"owner": None, "lease_until": None, "tries": t.c.tries + 1, "last_error": reason}
+    connection.execute(sa.update(t).where(t.c.id.in_([item.id for item in items])).values(values))
+
+
+def _delete(connection: Connection, items: Sequence[Row[Any]]) -> None:
+    connection.execute(sa.delete(t).where(t.c.id.in_([item.id for item in items])))
+
+
+def _without_vector(connection: Connection, dataset_id: int) -> list[Row[Any]]:
+    waiting = (t.c.dataset_id == dataset_id) & t.c.vector.is_(None)
+    return list(connection.execute(sa.select(t).where(waiting).order_by(t.c.id).limit(BATCH)))
+
+
+def _fill(connection: Connection, done: Sequence[tuple[Row[Any], bytes]]) -> None:
+    for item, vector in done:
+        connection.execute(sa.update(t).where(t.c.id == item.id).values(vector=vector))

@@ -1,0 +1,64 @@
+"""Rows as values of the core."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from core.graph import Dataset, Edge, Entity
+from storage.tables import datasets, edges, entities
+
+_source = entities.alias("source")
+_target = entities.alias("target")
+
+DATASET = sa.select(
+    datasets.c.id,
+    datasets.c.user_id,
+    datasets.c.name,
+    datasets.c.head_seq,
+    datasets.c.embedding_model,
+    datasets.c.embedding_dim,
+)
+
+ENTITY = sa.select(
+    entities.c.id,
+    entities.c.name,
+    entities.c.type,
+    entities.c.description,
+    entities.c.model_id,
+    entities.c.created_at,
+    entities.c.updated_at,
+)
+
+EDGE = sa.select(
+    edges.c.id,
+    edges.c.source_id,
+    edges.c.target_id,
+    _source.c.name,
+    _target.c.name,
+    edges.c.relation,
+    edges.c.description,
+    edges.c.artifact_id,
+    edges.c.model_id,
+    edges.c.valid_at,
+    edges.c.invalid_at,
+    edges.c.created_at,
+    edges.c.expired_at,
+    edges.c.valid_at_source,
+    edges.c.invalid_at_source,
+    edges.c.closed_by,
+).select_from(edges.join(_source, _source.c.id == edges.c.source_id).join(_target, _target.c.id == edges.c.target_id))
+
+
+def dataset_of(row: Sequence[Any]) -> Dataset:
+    return Dataset(*row)  # the columns of DATASET, in order
+
+
+def entity_of(row: Sequence[Any]) -> Entity:
+    return Entity(*row)  # the columns of ENTITY, in order
+
+
+def edge_of(row: Sequence[Any]) -> Edge:
+    return Edge(*row)  # the columns of EDGE, in order

@@ -1,0 +1,309 @@
+"""Every gb_ table, in one place, the same on SQLite and PostgreSQL.
+
+Times are UTC: TIMESTAMPTZ on PostgreSQL, fixed-width RFC 3339 text on SQLite, so that they sort. Ids are BIGINT. Every
+table of a dataset leads its indexes with dataset_id.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+metadata = sa.MetaData()
+
+Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+class Time(TypeDecorator[datetime]):
+    """An aware datetime in UTC, with microseconds."""
+
+    impl = sa.String
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        native = dialect.name == "postgresql"
+        return dialect.type_descriptor(sa.TIMESTAMP(timezone=True) if native else sa.String(27))
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | str | None:
+        if value is None or dialect.name == "postgresql":
+            return value
+        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+        return moment.astimezone(UTC)
+
+
+def _dataset() -> sa.Column[int]:
+    return sa.Column("dataset_id", Id, sa.ForeignKey("gb_datasets.id", ondelete="CASCADE"), nullable=False)
+
+
+def _link(name: str, target: str) -> sa.Column[int]:
+    return sa.Column(name, Id, sa.ForeignKey(target, ondelete="CASCADE"), nullable=False)
+
+
+schema = sa.Table(
+    "gb_schema",
+    metadata,
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("min_reader_version", sa.Integer, nullable=False),
+    sa.Column("created_at", Time, nullable=False),
+)
+
+datasets = sa.Table(
+    "gb_datasets",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("user_id", sa.String, nullable=False),
+    sa.Column("name", sa.String, nullable=False),
+    sa.Column("embedding_model", sa.String),
+    sa.Column("embedding_dim", sa.Integer),
+    sa.Column("head_seq", sa.BigInteger, nullable=False),
+    sa.Column("created_at", Time, nullable=False),
+    sa.UniqueConstraint("user_id", "name"),
+)
+
+artifacts = sa.Table(
+    "gb_artifacts",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    _dataset(),
+    sa.Column("kind", sa.String, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("session_id", sa.String),
+    sa.Column("valid_at", Time, nullable=False),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Column("seq", sa.BigInteger, nullable=False),
+    sa.Index("gb_artifacts_session", "dataset_id", "session_id", "id"),
+)
+
+entities = sa.Table(
+    "gb_entities",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    _dataset(),
+    sa.Column("name", sa.String, nullable=False),
+    sa.Column("name_key", sa.String, nullable=False),
+    sa.Column("type", sa.String, nullable=False),
+    sa.Column("description", sa.Text, nullable=False),
+    sa.Column("desc_key", sa.Text, nullable=False),
+    sa.Column("model_id", sa.String),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Column("updated_at", Time, nullable=False),
+    sa.Column("created_seq", sa.BigInteger, nullable=False),
+    sa.Column("text_seq", sa.BigInteger, nullable=False),
+    sa.UniqueConstraint("dataset_id", "name_key", "type"),
+    sa.Index("gb_entities_recent", "dataset_id", "updated_at", "id"),
+)
+
+# What a row said before it was changed, for reading at an earlier time; changed_at is when that ended.
+entity_versions = sa.Table(
+    "gb_entity_versions",
+    metadata,
+    _link("entity_id", "gb_entities.id"),
+    sa.Column("seq", sa.BigInteger, nullable=False),
+    _dataset(),
+    sa.Column("changed_at", Time, nullable=False),
+    sa.Column("name", sa.String, nullable=False),
+    sa.Column("type", sa.String, nullable=False),
+    sa.Column("description", sa.Text, nullable=False),
+    sa.PrimaryKeyConstraint("entity_id", "seq"),
+)
+
+edges = sa.Table(
+    "gb_edges",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    _dataset(),
+    _link("source_id", "gb_entities.id"),
+    _link("target_id", "gb_entities.id"),
+    sa.Column("relation", sa.String, nullable=False),
+    sa.Column("description", sa.Text, nullable=False),
+    sa.Column("artifact_id", Id, sa.ForeignKey("gb_artifacts.id", ondelete="SET NULL")),
+    sa.Column("model_id", sa.String),
+    sa.Column("valid_at", Time, nullable=False),
+    sa.Column("invalid_at", Time),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Column("expired_at", Time),
+    sa.Column("valid_at_source", sa.String, nullable=False),
+    sa.Column("invalid_at_source", sa.String),
+    sa.Column("valid_precision", sa.String, nullable=False),
+    sa.Column("invalid_precision", sa.String),
+    sa.Column("invalid_set_at", Time),
+    sa.Column("invalid_set_seq", sa.BigInteger),
+    sa.Column("closed_by", Id),
+    sa.Column("created_seq", sa.BigInteger, nullable=False),
+    sa.Column("expired_seq", sa.BigInteger),
+    sa.Index("gb_edges_source", "dataset_id", "source_id", "created_at", "id"),
+    sa.Index("gb_edges_target", "dataset_id", "target_id", "created_at", "id"),
+    sa.Index("gb_edges_closed_by", "dataset_id", "closed_by"),
+    sa.Index("gb_edges_seq", "dataset_id", "created_seq"),
+)
+# Two processes can never both store the same fact as still true.
+sa.Index(
+    "gb_edges_one_open",
+    edges.c.dataset_id,
+    edges.c.source_id,
+    edges.c.target_id,
+    edges.c.relation,
+    unique=True,
+    sqlite_where=sa.and_(edges.c.expired_at.is_(None), edges.c.invalid_at.is_(None)),
+    postgresql_where=sa.and_(edges.c.expired_at.is_(None), edges.c.invalid_at.is_(None)),
+)
+
+edge_versions = sa.Table(
+    "gb_edge_versions",
+    metadata,
+    _link("edge_id", "gb_edges.id"),
+    sa.Column("seq", sa.BigInteger, nullable=False),
+    _dataset(),
+    sa.Column("changed_at", Time, nullable=False),
+    sa.Column("valid_at", Time, nullable=False),
+    sa.Column("invalid_at", Time),
+    sa.Column("expired_at", Time),
+    sa.PrimaryKeyConstraint("edge_id", "seq"),
+)
+
+
+def _provenance(kind: str) -> sa.Table:
+    return sa.Table(
+        f"gb_{kind}_artifacts",
+        metadata,
+        _link(f"{kind}_id", f"gb_{'entities' if kind == 'entity' else 'edges'}.id"),
+        _link("artifact_id", "gb_artifacts.id"),
+        _dataset(),
+        sa.Column("seq", sa.BigInteger, nullable=False),
+        sa.PrimaryKeyConstraint(f"{kind}_id", "artifact_id"),
+        sa.Index(f"gb_{kind}_artifacts_artifact", "artifact_id"),
+    )
+
+
+def _sessions(kind: str) -> sa.Table:
+    return sa.Table(
+        f"gb_{kind}_sessions",
+        metadata,
+        _link(f"{kind}_id", f"gb_{'entities' if kind == 'entity' else 'edges'}.id"),
+        sa.Column("session_id", sa.String, nullable=False),
+        _dataset(),
+        sa.Column("first_seen_at", Time, nullable=False),
+        sa.PrimaryKeyConstraint(f"{kind}_id", "session_id"),
+        sa.Index(f"gb_{kind}_sessions_session", "dataset_id", "session_id"),
+    )
+
+
+entity_artifacts = _provenance("entity")
+edge_artifacts = _provenance("edge")
+entity_sessions = _sessions("entity")
+edge_sessions = _sessions("edge")
+
+models = sa.Table(
+    "gb_models",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("name", sa.String, nullable=False, unique=True),
+    sa.Column("provider", sa.String, nullable=False),
+    sa.Column("first_seen_at", Time, nullable=False),
+)
+
+inferences = sa.Table(
+    "gb_inferences",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Column("user_id", sa.String, nullable=False),
+    sa.Column("dataset", sa.String, nullable=False),
+    sa.Column("session_id", sa.String),
+    sa.Column("run_id", Id),
+    sa.Column("type", sa.String, nullable=False),
+    sa.Column("stage", sa.String, nullable=False),
+    sa.Column("provider", sa.String, nullable=False),
+    sa.Column("model", sa.String, nullable=False),
+    sa.Column("requested_model", sa.String, nullable=False),
+    sa.Column("reasoning", sa.String, nullable=False),
+    sa.Column("input_tokens", sa.BigInteger, nullable=False),
+    sa.Column("cached_input_tokens", sa.BigInteger, nullable=False),
+    sa.Column("cache_write_tokens", sa.BigInteger, nullable=False),
+    sa.Column("output_tokens", sa.BigInteger, nullable=False),
+    sa.Column("thinking_tokens", sa.BigInteger, nullable=False),
+    sa.Column("cost_usd", sa.Double, nullable=False),
+    sa.Column("latency_ms", sa.BigInteger, nullable=False),
+    sa.Column("stop_reason", sa.String, nullable=False),
+    sa.Column("request_id", sa.String, nullable=False),
+    sa.Column("prompt_hash", sa.String, nullable=False),
+    sa.Column("error", sa.Text),
+    sa.Index("gb_inferences_user", "user_id", "dataset", "created_at"),
+    sa.Index("gb_inferences_run", "run_id"),
+)
+
+runs = sa.Table(
+    "gb_remember_runs",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("user_id", sa.String, nullable=False),
+    sa.Column("dataset", sa.String, nullable=False),
+    sa.Column("session_id", sa.String),
+    sa.Column("kind", sa.String, nullable=False),
+    sa.Column("status", sa.String, nullable=False),
+    sa.Column("parameters", sa.JSON, nullable=False),
+    sa.Column("artifact_id", Id),
+    sa.Column("error", sa.Text),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Column("finished_at", Time),
+    sa.Column("owner", sa.String, nullable=False),
+    sa.Index("gb_remember_runs_user", "user_id", "dataset", "id"),
+    sa.Index("gb_remember_runs_status", "status", "id"),
+)
+
+run_stages = sa.Table(
+    "gb_remember_run_stages",
+    metadata,
+    _link("run_id", "gb_remember_runs.id"),
+    sa.Column("stage", sa.String, nullable=False),
+    sa.Column("status", sa.String, nullable=False),
+    sa.Column("started_at", Time, nullable=False),
+    sa.Column("finished_at", Time),
+    sa.Column("error", sa.Text),
+    sa.Column("inference_ids", sa.JSON, nullable=False),
+    sa.PrimaryKeyConstraint("run_id", "stage"),
+)
+
+commits = sa.Table(
+    "gb_commits",
+    metadata,
+    _dataset(),
+    sa.Column("seq", sa.BigInteger, nullable=False),
+    sa.Column("run_id", Id),
+    sa.Column("artifact_id", Id),
+    sa.Column("session_id", sa.String),
+    sa.Column("counts", sa.JSON, nullable=False),
+    sa.Column("created_at", Time, nullable=False),
+    sa.PrimaryKeyConstraint("dataset_id", "seq"),
+    sa.Index("gb_commits_time", "dataset_id", "created_at"),
+)
+
+# A vector waits here, its bytes with it, from the transaction that stored its row until the index has it. One without
+# bytes waits for an embedder that fits the dataset.
+vector_outbox = sa.Table(
+    "gb_vector_outbox",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    _dataset(),
+    sa.Column("index_name", sa.String, nullable=False),
+    sa.Column("ref_id", Id, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("vector", sa.LargeBinary),
+    sa.Column("seq", sa.BigInteger, nullable=False),
+    sa.Column("owner", sa.String),
+    sa.Column("lease_until", Time),
+    sa.Column("tries", sa.Integer, nullable=False),
+    sa.Column("last_error", sa.Text),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Index("gb_vector_outbox_dataset", "dataset_id", "id"),
+    sqlite_autoincrement=True,
+)
