@@ -79,7 +79,7 @@ class ModelOverloaded(ModelFailed):
 
 
 class IndexUnavailable(GligabaoError):
-    """The vector index could not be written; the vectors wait in the outbox."""
+    """The vector index could not be read or written; vectors to be written wait in the outbox."""
 
 
 class VectorsPending(GligabaoError):

@@ -7,10 +7,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core.graph import Extraction, StatedEdge, StatedEntity
-from core.text import clean, display_name, entity_type, name_key, relation
+from core.text import clean, display_name, entity_type, fold, name_key, relation, utf8_length
 from core.times import Moment, parse_offset, read_moment, utc
 
 CALLER = "caller"
+
+# Nobody is called that; it is a model that repeats itself. PostgreSQL takes keys of up to 2,704 bytes into an index.
+LONGEST_NAME = 1000
+
+# How a text's writer is called who gives no name (core/prompts/extract_graph.py).
+WRITER = "user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +45,17 @@ def read_extraction(
 ) -> Extraction:
     """The entities and facts, normalised, each once; what had to be left out is said in `notes`.
 
-    A name that is empty after normalising drops its entity or edge. An edge without a readable start gets the reference
-    time (never a later start than its stated end). An end before a stated start is dropped. Twins, the same in source,
-    target, relation and both times, are one.
+    A name that is empty after normalising, or of more than 1,000 bytes, drops its entity or edge. An edge without a
+    readable start gets the reference time (never a later start than its stated end). An end before a stated start is
+    dropped. Twins, the same in source, target, relation and both times, are one.
     """
     notes: list[str] = []
     stated: dict[tuple[str, str], StatedEntity] = {}
     for entity in map(_read_entity, entities):
         if not entity.ref.key:
             notes.append("left out an entity without a name")
+        elif _too_long(entity.ref.key, entity.type):
+            notes.append(f"left out an entity whose name or type has more than {LONGEST_NAME} bytes")
         elif (known := stated.get((entity.ref.key, entity.type))) is None:
             stated[entity.ref.key, entity.type] = entity
         elif not known.description and entity.description:
@@ -58,22 +66,34 @@ def read_extraction(
         if not (name_key(edge.source) and name_key(edge.target) and edge.relation):
             notes.append("left out an edge without a source, a target or a relation")
             continue
-        twin = (name_key(edge.source), name_key(edge.target), edge.relation, edge.valid_at, edge.invalid_at)
+        ends = (name_key(edge.source), name_key(edge.target), edge.relation)
+        if _too_long(*ends):
+            notes.append(f"left out an edge with a name or relation of more than {LONGEST_NAME} bytes")
+            continue
+        twin = (*ends, edge.valid_at, edge.invalid_at)
         facts.setdefault(twin, edge)
     return Extraction(tuple(stated.values()), tuple(facts.values()), model_id, tuple(notes))
 
 
 def only_named_in(text: str, extraction: Extraction) -> Extraction:
-    """The extraction without the names that do not occur in the text, and without the facts about them."""
-    key = name_key(text)
-    named = {e.ref.key for e in extraction.entities if e.ref.key in key}
-    entities = tuple(e for e in extraction.entities if e.ref.key in named)
-    edges = tuple(e for e in extraction.edges if name_key(e.source) in key and name_key(e.target) in key)
+    """The extraction without the names that do not occur in the text, and without the facts about them. The writer, who
+    is not named, stays."""
+    key = fold(text)
+
+    def named(name: str) -> bool:
+        return name_key(name) in key or name_key(name) == WRITER
+
+    entities = tuple(e for e in extraction.entities if named(e.name))
+    edges = tuple(e for e in extraction.edges if named(e.source) and named(e.target))
     left_out = len(extraction.entities) - len(entities) + len(extraction.edges) - len(edges)
     if not left_out:
         return extraction
     note = f"left out {left_out} entities and facts with names that the text does not hold"
     return replace(extraction, entities=entities, edges=edges, notes=(*extraction.notes, note))
+
+
+def _too_long(*parts: str) -> bool:
+    return any(utf8_length(part) > LONGEST_NAME for part in parts)
 
 
 def _words(text: str) -> str:

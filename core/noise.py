@@ -6,12 +6,13 @@ import re
 import unicodedata
 
 LONG_RUN = 1000
-_RUN = re.compile(rf"[A-Za-z0-9+/=_-]{{{LONG_RUN},}}")
+# In one piece, or cut into lines as `base64` and mail do (at 76, 72 or 64 characters); the last one may be short.
+_RUN = re.compile(r"(?:[A-Za-z0-9+/=_-]{60,}\s*)+[A-Za-z0-9+/=_-]*")
 
 
 def is_noise(text: str) -> bool:
     """Whether most of the text is one long run of encoded characters, or a third of it can't be printed."""
-    encoded = sum(len(run) for run in _RUN.findall(text))
+    encoded = sum(len(run) for run in _RUN.findall(text) if len(run) >= LONG_RUN)
     if encoded * 2 > len(text):
         return True
     unprintable = sum(unicodedata.category(char) in ("Cc", "Cn", "Co") and char not in "\n\r\t" for char in text)

@@ -146,7 +146,7 @@ class VectorStore(Protocol):
     """The vector indexes of the datasets. Writing goes through the outbox, so the port has no upsert."""
 
     async def search(self, dataset: Dataset, index: IndexName, vector: bytes, limit: int) -> list[Hit]:
-        """The nearest rows, most similar first. An index that is not there yet has none."""
+        """The nearest rows, most similar first. An index that is not there yet has none. Raises IndexUnavailable."""
         ...
 
     async def flush(self, dataset: Dataset, up_to: int) -> Flushed:

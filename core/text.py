@@ -10,8 +10,9 @@ from typing import cast
 DEFAULT_TYPE = "other"
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Zero-width marks, the soft hyphen and everything that only steers the direction of writing.
-_INVISIBLE = re.compile("[\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]")
+# Zero-width marks, the soft hyphen and everything that only steers the direction of writing. The two separators among
+# them (U+2028, U+2029) are white space.
+_INVISIBLE = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 _QUOTES = "`\"'“”‘’«»„"
 
 
@@ -50,8 +51,9 @@ def _clean_string(text: str, notes: dict[str, int]) -> str:
 
 def fold(text: str) -> str:
     """The text as it is searched: NFC(casefold(NFD(text))), white space collapsed, invisible marks removed."""
-    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold())
-    return " ".join(_INVISIBLE.sub("", folded).split())
+    folded = unicodedata.normalize("NFD", text).casefold()
+    # Composed last: an invisible mark between a letter and its accent must not keep them apart.
+    return " ".join(unicodedata.normalize("NFC", _INVISIBLE.sub("", folded)).split())
 
 
 def name_key(name: str) -> str:

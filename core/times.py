@@ -33,13 +33,16 @@ def rfc3339(moment: datetime) -> str:
 
 
 def read_instant(text: str) -> datetime | None:
-    """An RFC 3339 date and time (the zone may be missing: the caller decides), or None."""
+    """An RFC 3339 date and time (the zone may be missing: the caller decides) of the years 0001 to 9999, in UTC too; or
+    None."""
     if not _INSTANT.fullmatch(text.strip()):
         return None
     try:
-        return datetime.fromisoformat(text.strip().upper().replace("Z", "+00:00"))
-    except ValueError:
+        instant = datetime.fromisoformat(text.strip().upper().replace("Z", "+00:00"))
+        utc(instant)
+    except (ValueError, OverflowError):
         return None
+    return instant
 
 
 def read_moment(text: str | None, *, end: bool = False, zone: tzinfo = UTC) -> Moment | None:

@@ -79,9 +79,13 @@ def _setting_option(name: str, field: FieldInfo) -> SettingOption:
         [flag(name)],
         type=click.Choice(few) if few else str,
         multiple=many,
-        callback=(lambda _context, _param, value: value or None) if many else None,
+        callback=_given_or_none if many else None,
         help=field.description,
     )
+
+
+def _given_or_none(_context: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...] | None:
+    return value or None
 
 
 def _settings(flags: Mapping[str, object]) -> Settings:
@@ -96,7 +100,7 @@ def _start_logging(level: str) -> None:
     import logging
 
     logging.basicConfig(
-        stream=sys.stderr, level=level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s", force=True
+        stream=sys.stderr, level=level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
 
 
@@ -154,7 +158,7 @@ def status(**flags: Any) -> None:
         settings = _settings(flags)
         from gligabao_mcp.report import show_settings, show_status
 
-        click.echo(show_settings(settings))
+        click.echo(show_settings(settings) + "\n")
         click.echo(show_status(_run(_status, settings.config)))
 
 
@@ -217,7 +221,9 @@ class OperationCommand(SettingsCommand):
 def _operation_params(operation: Operation[Any, Any]) -> list[click.Parameter]:
     main = operation.main_field
     params: list[click.Parameter] = [click.Argument([main], nargs=-1, metavar=f"[{main.upper()}]...")]
-    params += [_option(n, f) for n, f in operation.request.model_fields.items() if n != main and f.annotation is not Any]
+    params += [
+        _option(n, f) for n, f in operation.request.model_fields.items() if n != main and f.annotation is not Any
+    ]
     return [
         *params,
         click.Option(["--file", "file"], type=click.Path(dir_okay=False), help=f"Read the {main} from this file."),
@@ -228,7 +234,9 @@ def _operation_params(operation: Operation[Any, Any]) -> list[click.Parameter]:
 def _option(name: str, field: FieldInfo) -> click.Option:
     hidden = (field.description or "").startswith("Not available")
     if field.annotation is bool:
-        return click.Option([f"{flag(name)}/--no-{flag(name)[2:]}"], default=None, help=field.description, hidden=hidden)
+        return click.Option(
+            [f"{flag(name)}/--no-{flag(name)[2:]}"], default=None, help=field.description, hidden=hidden
+        )
     structured = any(word in str(field.annotation) for word in ("list[", "dict["))
     return click.Option([flag(name)], metavar="JSON" if structured else "TEXT", help=field.description, hidden=hidden)
 
@@ -270,10 +278,17 @@ def _main_text(words: Sequence[str], file: str | None, name: str) -> str:
         except OSError as error:
             raise click.UsageError(f"can't read {file}: {error.strerror}") from None
     if words and tuple(words) != ("-",):
-        return " ".join(_utf8(os.fsencode(word)) for word in words)
+        return " ".join(map(_word, words))
     if sys.stdin.isatty():
         click.echo(f"Type the {name} and end it with Ctrl-D.", err=True)
-    return _utf8(click.get_binary_stream("stdin").read())
+    return _utf8(sys.stdin.buffer.read())
+
+
+def _word(word: str) -> str:
+    try:
+        return _utf8(os.fsencode(word))  # undoes what a locale that is not UTF-8 made of it
+    except UnicodeEncodeError:
+        return word
 
 
 def _utf8(text: bytes) -> str:

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from core.config import Config
 from core.requests import MIB
 from gligabao_mcp import rest
+from gligabao_mcp.bodies import CleanBody
 from gligabao_mcp.errors import Failure, failure
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.mcp_server import create_mcp_server
@@ -51,7 +52,7 @@ def create_app(handle: CoreHandle, config: Config) -> Starlette:
 
     app = Starlette(
         # MCP's own routes, not a mount: a mounted path would answer every call with a redirect first.
-        routes=[*rest.routes(handle), *_plain_routes(handle, config), *mcp.routes, *_with_slash(mcp)],
+        routes=[*rest.routes(handle), *_plain_routes(handle, config), *_mcp_routes(mcp)],
         middleware=[Middleware(LocalOnly)] if is_loopback(config.host) else [],
         exception_handlers={HTTPException: rest.on_http_exception},
         lifespan=lifespan,
@@ -60,8 +61,9 @@ def create_app(handle: CoreHandle, config: Config) -> Starlette:
     return app
 
 
-def _with_slash(mcp: Starlette) -> list[Route]:
-    return [Route(f"{MCP_PATH}/", endpoint=r.endpoint) for r in mcp.routes if isinstance(r, Route) and r.path == MCP_PATH]
+def _mcp_routes(mcp: Starlette) -> list[Route]:
+    endpoint = next(r.endpoint for r in mcp.routes if isinstance(r, Route) and r.path == MCP_PATH)
+    return [Route(path, endpoint=CleanBody(endpoint, MAX_MCP_BODY)) for path in (MCP_PATH, f"{MCP_PATH}/")]
 
 
 def _plain_routes(handle: CoreHandle, config: Config) -> list[Route]:

@@ -37,7 +37,9 @@ Context = ServerRequestContext[Any, Any]
 
 def create_mcp_server(handle: CoreHandle, config: Config, launch: Launch | None = None) -> Server[Any]:
     """A server over the core. `launch` is what a stdio process knew when it started; over HTTP there is none."""
-    door = _Door(handle, Rules(config.user_id, config.session_id, config.session_fallback, config.session_meta_keys), launch)
+    door = _Door(
+        handle, Rules(config.user_id, config.session_id, config.session_fallback, config.session_meta_keys), launch
+    )
     return Server(
         "gligabao",
         title="Gligabao memory",

@@ -103,7 +103,10 @@ def parse(operation: Operation[Req, Res], payload: object) -> Parsed[Req]:
 
     A field that is null counts as not given. What cannot be stored as text anywhere (NUL, lone surrogates) is cleaned.
     """
-    cleaned, warnings = clean(payload)
+    try:
+        cleaned, warnings = clean(payload)
+    except RecursionError:
+        raise InvalidRequest("the request is nested too deeply") from None
     if not isinstance(cleaned, Mapping):
         raise InvalidRequest("the request must be a JSON object")
     given = {key: value for key, value in cast("Mapping[str, object]", cleaned).items() if value is not None}

@@ -18,7 +18,7 @@ def show(operation: str, body: Mapping[str, Any]) -> str:
 
 def _remembered(body: Mapping[str, Any]) -> str:
     edges, closed = body["edges"], body["invalidated_edges"]
-    lines = [f"Remembered as artifact {body['artifact_id']}: {_count(edges, 'fact')}, {_count(body['entities'], 'name')}."]
+    lines = [f"Remembered as artifact {body['artifact_id']}: {_count(edges, 'fact')}."]
     lines += [f"  {fact(edge)}" for edge in edges]
     if closed:
         lines.append(f"Closed by it: {', '.join(f'fact {edge}' for edge in closed)}.")
@@ -59,11 +59,29 @@ def _count(rows: Sequence[object], noun: str) -> str:
 def show_settings(settings: Settings) -> str:
     """Every setting, its value and where it was read."""
     rows = [(name, value or "-", source) for name, value, source in settings.shown()]
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    lines = [f"  {name:<{widths[0]}}  {value:<{widths[1]}}  {source}" for name, value, source in rows]
-    return "\n".join([f"Settings (file: {settings.file})", *lines])
+    return _section(f"Settings (file: {settings.file})", rows)
 
 
 def show_status(status: Status) -> str:
-    """Users, datasets and what is off."""
-    return str(status)
+    """What is on, what is off and why, and what every user has."""
+    parts = [(part.name, "on" if part.on else "off", part.detail) for part in status.parts]
+    heads = ("user", "dataset", "artifacts", "entities", "facts", "vectors by")
+    datasets = [
+        (d.user_id, d.name, str(d.artifacts), str(d.entities), str(d.facts), d.embedding or "-")
+        for d in status.datasets
+    ]
+    waiting = [("vectors waiting", str(status.vectors_pending))]
+    runs = [(f"runs {state}", str(count)) for state, count in status.runs.items()]
+    return "\n\n".join(
+        [
+            _section("Parts", parts),
+            _section("Datasets", [heads, *datasets] if datasets else [("none yet",)]),
+            _section("Work", [*runs, *waiting]),
+        ]
+    )
+
+
+def _section(title: str, rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join([title, *(f"  {line}" for line in lines)])

@@ -10,14 +10,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from core.errors import InvalidRequest, TooLarge
-from core.requests import MIB
+from core.errors import InvalidRequest
+from gligabao_mcp.bodies import read_body
 from gligabao_mcp.errors import Failure, failure
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.operations import OPERATIONS, Operation, parse
-
-# A body over its limit is read on for a while and thrown away: a client that still sends would lose the answer.
-MAX_DISCARDED = 32 * MIB
 
 
 def routes(handle: CoreHandle) -> list[Route]:
@@ -42,7 +39,7 @@ async def on_http_exception(_request: Request, error: Exception) -> Response:
 def _route(operation: Operation[Any, Any], handle: CoreHandle) -> Route:
     async def endpoint(request: Request) -> Response:
         try:
-            parsed = parse(operation, read_json(await _body(request, operation.max_bytes)))
+            parsed = parse(operation, read_json(await read_body(request, operation.max_bytes)))
             return JSONResponse(await handle.run(operation, parsed))
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
@@ -50,21 +47,6 @@ def _route(operation: Operation[Any, Any], handle: CoreHandle) -> Route:
             return answer(failure(error))
 
     return Route(operation.path, endpoint, methods=["POST"], name=operation.name)
-
-
-async def _body(request: Request, limit: int) -> bytes:
-    """The body, read no further than its limit, whatever Content-Length says."""
-    body = bytearray()
-    received = 0
-    async for chunk in request.stream():
-        received += len(chunk)
-        if received > MAX_DISCARDED:
-            break
-        if received <= limit:
-            body += chunk
-    if received > limit:
-        raise TooLarge(f"the request body is over the limit of {limit} bytes")
-    return bytes(body)
 
 
 def read_json(body: bytes) -> object:

@@ -31,7 +31,9 @@ async def _serve(config: Config) -> None:
     handle = CoreHandle(lambda: open_core(config))
     listening = _listen(config.host, config.port)
     try:
-        await handle.core()  # here as well as in the application's lifespan, so that a failure is a sentence, not a trace
+        await (
+            handle.core()
+        )  # here as well as in the application's lifespan, so that a failure is a sentence, not a trace
         _announce(config, listening.getsockname()[1])
         server = _Server(
             uvicorn.Config(

@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import anyio
 import anyio.from_thread
@@ -22,7 +22,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from core.text import clean
+from gligabao_mcp.surrogates import without_lone_surrogates
 
 Incoming: TypeAlias = SessionMessage | Exception
 Streams: TypeAlias = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
@@ -89,21 +89,21 @@ def _read_lines(stdin: int, deliver: Callable[[bytes], None], close: Callable[[]
 
 
 def read_message(line: bytes) -> SessionMessage | types.JSONRPCError:
-    """The message of a line, with lone surrogates replaced, or the protocol's error about it."""
+    """The message of a line, whatever bytes are in its strings, or the protocol's error about it."""
+    text = without_lone_surrogates(line).decode("utf-8", "replace")
     try:
-        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(text, by_name=False))
     except ValidationError:
-        pass  # not UTF-8, a lone surrogate, or no message at all: the slow way tells which
+        return _refusal(text)
+
+
+def _refusal(text: str) -> types.JSONRPCError:
     try:
-        value, _ = clean(json.loads(line.decode("utf-8", "replace")))
+        value = cast("object", json.loads(text))
     except (ValueError, RecursionError):
         return _refused(types.PARSE_ERROR, "Parse error", None)
-    try:
-        return SessionMessage(types.jsonrpc_message_adapter.validate_python(value, by_name=False))
-    except ValidationError:
-        request_id = value.get("id") if isinstance(value, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        known = request_id if isinstance(request_id, str | int) else None
-        return _refused(types.INVALID_REQUEST, "Invalid request", known)
+    request_id = cast("dict[str, object]", value).get("id") if isinstance(value, dict) else None
+    return _refused(types.INVALID_REQUEST, "Invalid request", request_id if isinstance(request_id, str | int) else None)
 
 
 def _refused(code: int, message: str, request_id: str | int | None) -> types.JSONRPCError:

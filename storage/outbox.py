@@ -46,7 +46,10 @@ class VectorOutbox:
         self._turns: dict[int, asyncio.Lock] = {}
 
     async def search(self, dataset: Dataset, index: IndexName, vector: bytes, limit: int) -> list[Hit]:
-        return await asyncio.to_thread(self.index.search, dataset.id, index, vector, limit)
+        try:
+            return await asyncio.to_thread(self.index.search, dataset.id, index, vector, limit)
+        except (OSError, RuntimeError, ValueError) as failure:
+            raise IndexUnavailable(f"the vector index could not be read ({type(failure).__name__})") from failure
 
     async def flush(self, dataset: Dataset, up_to: int) -> Flushed:
         deadline = time.monotonic() + WAIT

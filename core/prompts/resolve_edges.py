@@ -25,8 +25,8 @@ For each new fact decide on two things:
 other words or under another name of the same thing; null if there is none. Facts that differ in a number, a date, a \
 condition or another detail are not the same.
 - contradicts: the ids of the stored facts that cannot hold at the same time as the new one; [] if there are none. \
-It takes the same source and the same question with one answer at a time, or a plain statement that the stored fact \
-is wrong or over.
+It takes the same source, be it under another name, and a question that has one answer at a time; or the same target \
+and something that only one can have, such as an office; or a plain statement that the stored fact is wrong or over.
 
 Three rules, with examples:
 1. Events on different days are neither. "<person A> ran a race on <day 1>" and "<person A> ran a race on <day 2>" \
@@ -37,12 +37,13 @@ price.
 3. A second value of something that can have many is neither. "<person A> plays <game B>" and "<person A> plays \
 <game C>" go together; so do people one knows, languages one speaks, things one owns, likes or mentions.
 
-A fact is never contradicted by one about another source, however alike they sound. Do not weigh dates: the program \
-decides from them what follows.
+A fact is never contradicted by one about something else, however alike they sound. For facts that last, leave the \
+dates aside and judge whether both could hold at once, also when the new fact is the older one: from when to when \
+each held is decided by the program.
 
-Return only a JSON object of this form, without any other words, with one item for each new fact:
+Return only a JSON object of this form, without any other words:
 {"results": [{"new": 0, "duplicate_of": null, "contradicts": []}]}
-`new` is the number of the new fact (0 for n0). Use no ids but those of the candidates.
+Write one item for each new fact; `new` is its number (0 for n0). Use no ids but those of the candidates.
 """
 
 SCHEMA: Mapping[str, Any] = {

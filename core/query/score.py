@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from itertools import groupby
+from typing import Literal
 
 from core.text import name_key
 
@@ -20,11 +23,14 @@ STOPWORDS = frozenset(
 )
 
 # Scripts that are written without spaces: a run of them is cut into overlapping pairs.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_WORD = re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+")
-_UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]+")
-# A name may end in these ("C++", "C#"), so they keep a shorter name from matching inside it.
-_WORDLIKE = "_+#"
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
+)
+# "don't" names nothing, and of "Alice's" or "we've" only the first part is a word.
+_CONTRACTED = re.compile(r"\b\w+n['’]t\b|(?<=\w)['’](?:s|d|m|ll|re|ve)\b")
+# A name may end in these ("C++", "C#"), so they keep a shorter name from matching in front of them.
+_ENDINGS = "+#"
 
 
 def terms(question_key: str) -> tuple[str, ...]:
@@ -34,10 +40,20 @@ def terms(question_key: str) -> tuple[str, ...]:
     spaces gives its overlapping pairs of characters.
     """
     found: dict[str, None] = {}
-    for word in _WORD.findall(question_key):
-        parts = [word[i : i + 2] for i in range(len(word) - 1)] if _UNSPACED_RUN.fullmatch(word) else [word]
+    for kind, run in groupby(_CONTRACTED.sub(" ", question_key), _kind):
+        word = "".join(run) if kind else ""
+        parts = [word[i : i + 2] for i in range(len(word) - 1)] if kind == "unspaced" else [word]
         found |= dict.fromkeys(p for p in parts if len(p) >= MIN_TERM and p not in STOPWORDS)
+        if len(found) >= MAX_TERMS:
+            break
     return tuple(found)[:MAX_TERMS]
+
+
+def _kind(char: str) -> Literal["unspaced", "word", ""]:
+    """What a character is a part of. Marks belong to their letter: in Hindi, every other character is one."""
+    if _UNSPACED.match(char):
+        return "unspaced"
+    return "word" if char.isalnum() or char == "_" or unicodedata.category(char)[0] == "M" else ""
 
 
 def names_whole(question_key: str, key: str) -> bool:
@@ -46,21 +62,16 @@ def names_whole(question_key: str, key: str) -> bool:
         return False
     start = question_key.find(key)
     while start >= 0:
-        end = start + len(key)
-        if _boundary(question_key, start - 1, key[0]) and _boundary(question_key, end, key[-1]):
+        before, after = question_key[start - 1 : start], question_key[start + len(key) :][:1]
+        if _apart(before, key[0]) and _apart(after, key[-1]) and (after not in _ENDINGS or not after):
             return True
         start = question_key.find(key, start + 1)
     return False
 
 
-def _boundary(text: str, beside: int, edge: str) -> bool:
-    """Whether a name may begin or end here: it has no letter, digit or word-like sign of the same word beside it."""
-    if not 0 <= beside < len(text):
-        return True
-    neighbour = text[beside]
-    if _UNSPACED_RUN.match(edge) or _UNSPACED_RUN.match(neighbour):
-        return True
-    return not (neighbour.isalnum() or neighbour in _WORDLIKE)
+def _apart(neighbour: str, edge: str) -> bool:
+    """Whether a name may begin or end beside this character: it is no part of the same word."""
+    return not neighbour or "unspaced" in (_kind(edge), _kind(neighbour)) or not _kind(neighbour)
 
 
 def score(question: str, name: str, description: str) -> int:

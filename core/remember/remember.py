@@ -10,7 +10,7 @@ from core.core import Core
 from core.errors import InvalidRequest, VectorsPending
 from core.extraction import RawEdge, RawEntity
 from core.graph import Kind, Stored
-from core.inferences import Choice
+from core.inferences import Choice, Reasoning
 from core.noise import is_noise
 from core.ports import RunOf
 from core.remember import pipeline
@@ -31,7 +31,7 @@ from core.requests import (
     UserId,
 )
 from core.secrets import mask
-from core.text import utf8_length
+from core.text import clean, utf8_length
 from core.tokens import count_tokens, fits
 from core.wire import EdgeItem, EntityItem, Time
 
@@ -98,10 +98,12 @@ class RememberRequest(Request):
         list[GivenEdge] | None,
         Field(max_length=MAX_FACTS, description="Facts you read from the text yourself: no model is asked then."),
     ] = None
-    models: Annotated[
-        Models, Field(default_factory=dict, description='A model name for each stage, e.g. {"extract_graph": "…"}.')
-    ]
-    reasoning: Annotated[ReasoningLevels, Field(default_factory=dict, description="A reasoning level for each stage.")]
+    models: Models = Field(
+        default_factory=dict[str, str], description='A model name for each stage, e.g. {"extract_graph": "…"}.'
+    )
+    reasoning: ReasoningLevels = Field(
+        default_factory=dict[str, Reasoning], description="A reasoning level for each stage."
+    )
     image: Annotated[Any, Field(description="Not available yet.")] = None
     timeseries: Annotated[Any, Field(description="Not available yet.")] = None
     web_search: Annotated[bool, Field(description="Not available yet.")] = False
@@ -139,7 +141,7 @@ async def remember(core: Core, request: RememberRequest) -> RememberResponse:
 
     Everything is stored in one transaction, or nothing is. Remembering the same text again adds no second fact.
     """
-    given = _given(request)
+    given = _given(core, request)
     if given is None:
         core.engine.require()
     text, notes = _text_to_keep(core, request)
@@ -152,13 +154,17 @@ async def remember(core: Core, request: RememberRequest) -> RememberResponse:
     return _response(request, told, remembered, run)
 
 
-def _given(request: RememberRequest) -> pipeline.Given | None:
+def _given(core: Core, request: RememberRequest) -> pipeline.Given | None:
     if request.entities is None and request.edges is None:
         return None
+
+    def kept(words: str) -> str:
+        return mask(words)[0] if core.config.mask_secrets else words
+
     return pipeline.Given(
-        tuple(RawEntity(e.name, e.type, e.description) for e in request.entities or ()),
+        tuple(RawEntity(kept(e.name), e.type, kept(e.description)) for e in request.entities or ()),
         tuple(
-            RawEdge(e.source, e.target, e.relation, e.description, e.valid_at, e.invalid_at)
+            RawEdge(kept(e.source), kept(e.target), e.relation, kept(e.description), e.valid_at, e.invalid_at)
             for e in request.edges or ()
         ),
     )
@@ -166,7 +172,8 @@ def _given(request: RememberRequest) -> pipeline.Given | None:
 
 def _text_to_keep(core: Core, request: RememberRequest) -> tuple[str, list[str]]:
     """The text that is kept and read, and what the caller should know about it."""
-    text, notes = request.text, list[str]()
+    cleaned, notes = clean(request.text)
+    text = str(cleaned)
     if request.reference_time is not None and request.reference_time.tzinfo is None:
         notes.append("reference_time has no zone and was read as UTC")
     if core.config.mask_secrets:

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from core.graph import Dataset, EntityRef, Extraction, GraphChange, Known, Stored, Vectors, Verdict, entity_text
+from core.graph import (
+    Dataset,
+    Edge,
+    Entity,
+    Extraction,
+    GraphChange,
+    Known,
+    StatedEdge,
+    StatedEntity,
+    Stored,
+    Vectors,
+    Verdict,
+    entity_text,
+)
 from core.ports import Embedder, GraphStore
 from core.remember.run import Run, StageScope
 from core.remember.stages import STORE
 from core.remember.telling import Telling
-from core.temporal import exact_repeat
+from core.temporal import settle
 from core.text import DEFAULT_TYPE
 
 
@@ -29,7 +43,7 @@ async def store(
     """
     async with run.stage(STORE) as entry:
         fits = embedder is not None and fits_dataset(embedder, dataset)
-        vectors = await _embed(extraction, verdicts, known, embedder, entry) if embedder and fits else None
+        vectors = await _embed(told, extraction, verdicts, known, embedder, entry) if embedder and fits else None
         change = GraphChange(
             user_id=run.of.user_id,
             dataset=run.of.dataset,
@@ -52,9 +66,14 @@ def fits_dataset(embedder: Embedder, dataset: Dataset | None) -> bool:
 
 
 async def _embed(
-    extraction: Extraction, verdicts: Sequence[Verdict], known: Known, embedder: Embedder, entry: StageScope
+    told: Telling,
+    extraction: Extraction,
+    verdicts: Sequence[Verdict],
+    known: Known,
+    embedder: Embedder,
+    entry: StageScope,
 ) -> Vectors | None:
-    texts = embedding_texts(extraction, verdicts, known)
+    texts = embedding_texts(told, extraction, verdicts, known)
     if not texts:
         return None
     embedded = await embedder.embed(texts)
@@ -62,30 +81,41 @@ async def _embed(
     return Vectors(embedder.model, embedder.dim, dict(zip(texts, embedded.vectors, strict=True)))
 
 
-def embedding_texts(extraction: Extraction, verdicts: Sequence[Verdict], known: Known) -> list[str]:
+def embedding_texts(told: Telling, extraction: Extraction, verdicts: Sequence[Verdict], known: Known) -> list[str]:
     """The texts to embed, each once: the entities that the text mentions, then the facts that it states.
 
-    A stored entity or fact stands for itself, as its row says it: a repeat keeps the stored description.
+    Each as its row will say it, for the store finds its vector by that text: a stored entity keeps its spelling, a
+    repeated fact its description.
     """
-    entities = {e.ref: entity_text(e.name, e.type, e.description) for e in extraction.entities}
+    stated = {e.ref: e for e in extraction.entities}
     for edge in extraction.edges:
         for name in (edge.source, edge.target):
-            entities.setdefault(extraction.ref(name), entity_text(name, DEFAULT_TYPE, ""))
-    mentioned = [_entity_as_stored(ref, text, extraction, known) for ref, text in entities.items()]
-    candidates = {c.edge.id: c.edge for c in known.candidates}
+            stated.setdefault(extraction.ref(name), StatedEntity(name, DEFAULT_TYPE))
+    rows = {ref: _as_stored(entity, known.entities.get(ref)) for ref, entity in stated.items()}
     facts: list[str] = []
     for index, edge in enumerate(extraction.edges):
-        same = {e.id: e for e in known.same.get(index, ())}
-        repeat = exact_repeat(edge, tuple(same.values()))
-        merged = repeat.merged_into if repeat else verdicts[index].duplicate_of
-        stored = same.get(merged or 0) or candidates.get(merged or 0)
-        facts.append(stored.as_text if stored else edge.as_text)
+        if repeated := _repeated(told, edge, verdicts[index], known.same.get(index, ()), known):
+            facts.append(repeated.as_text)
+        else:
+            source, target = rows[extraction.ref(edge.source)], rows[extraction.ref(edge.target)]
+            facts.append(replace(edge, source=source.name, target=target.name).as_text)
+    mentioned = [entity_text(e.name, e.type, e.description) for e in rows.values()]
     return list(dict.fromkeys([*mentioned, *facts]))
 
 
-def _entity_as_stored(ref: EntityRef, text: str, extraction: Extraction, known: Known) -> str:
-    stored = known.entities.get(ref)
-    if stored is None:
-        return text
-    stated = next((e.description for e in extraction.entities if e.ref == ref), "")
-    return entity_text(stored.name, stored.type, stated or stored.description)
+def _as_stored(stated: StatedEntity, stored: Entity | None) -> StatedEntity:
+    return StatedEntity(stored.name, stored.type, stated.description or stored.description) if stored else stated
+
+
+def _repeated(told: Telling, edge: StatedEdge, verdict: Verdict, same: Sequence[Edge], known: Known) -> Edge | None:
+    """The stored fact that the new one will be merged into."""
+    candidates = [candidate.edge for candidate in known.candidates]
+    settled = settle(
+        edge,
+        same=same,
+        candidates=candidates,
+        verdict=verdict,
+        reference_time=told.artifact.valid_at,
+        now=told.artifact.created_at,
+    )
+    return next((e for e in (*same, *candidates) if e.id == settled.merged_into), None)

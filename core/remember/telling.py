@@ -31,6 +31,8 @@ class Telling:
 
 def parameters(request: RememberRequest) -> dict[str, object]:
     """What the run log keeps of a request: everything but the text, of which it keeps the size and the SHA-256."""
-    kept: dict[str, object] = request.model_dump(mode="json", exclude={"user_id", "text", "entities", "edges"}, exclude_defaults=True)
+    kept: dict[str, object] = request.model_dump(
+        mode="json", exclude={"user_id", "text", "entities", "edges"}, exclude_defaults=True
+    )
     encoded = request.text.encode()
     return kept | {"text_bytes": len(encoded), "text_sha256": hashlib.sha256(encoded).hexdigest()}

@@ -11,6 +11,7 @@ from core.config import DEFAULT_MODEL
 from core.inferences import Choice, Inference, Reasoning, Usage
 from core.ports import Completion, Prompt
 from gligabao_mcp.providers.failing import Gate, Refusal, Unusable, reading
+from gligabao_mcp.providers.importing import imported
 from gligabao_mcp.providers.thinking import Thinking, thinking
 
 if TYPE_CHECKING:
@@ -42,12 +43,17 @@ class AnthropicModel:
 
     async def complete(self, prompt: Prompt, choice: Choice) -> Completion:
         """What the model writes, in the form of the schema where the server enforces it."""
+        await self.warm()
         model = choice.model or self._model
         plan = thinking(model, choice.reasoning)
         completion, latency_ms = await self._gate.call(
             lambda: self._send(prompt, model, plan), _refusal, model=model, reasoning=plan.level
         )
         return replace(completion, inference=replace(completion.inference, latency_ms=latency_ms))
+
+    async def warm(self) -> None:
+        """Gets the slow part of the first call over with."""
+        await imported("anthropic")
 
     async def aclose(self) -> None:
         """Closes the connections."""

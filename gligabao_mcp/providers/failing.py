@@ -110,8 +110,10 @@ class Gate:
     def _failure(self, refusal: Refusal, model: str, reasoning: Reasoning, latency_ms: int) -> ModelFailed:
         message = self._message(refusal, model)
         if refusal.status in (401, 403, 404):
-            scope = "" if refusal.status == 401 else model
-            self._refused[scope] = (self.clock() + PAUSE, message)
+            now, scope = self.clock(), "" if refusal.status == 401 else model
+            # Requests may name any model: what is over is dropped, or the names would pile up.
+            self._refused = {name: held for name, held in self._refused.items() if held[0] > now}
+            self._refused[scope] = (now + PAUSE, message)
         inference = Inference(
             provider=self.provider,
             model=model,

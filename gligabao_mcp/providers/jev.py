@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from core.inferences import Inference, Usage
 from core.ports import Complexity, Reply
 from gligabao_mcp.providers.failing import Gate, Refusal, Unusable, reading
+from gligabao_mcp.providers.importing import imported
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
@@ -34,9 +35,14 @@ class Jev:
 
     async def classify_complexity(self, text: str) -> Reply[Complexity]:
         """How many entities the text will yield, as predicted from its first 32 KiB."""
+        await self.warm()
         reply, latency_ms = await self._gate.call(lambda: self._send(first_bytes(text)), _refusal, model=MODEL)
         (inference,) = reply.inferences
         return replace(reply, inferences=(replace(inference, latency_ms=latency_ms),))
+
+    async def warm(self) -> None:
+        """Imports what the first call needs."""
+        await imported("httpx2")
 
     async def aclose(self) -> None:
         """Closes the connections."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 from core.inferences import THINKING_TOKENS, Choice, Inference, Usage
 from core.ports import Completion, Embedded, Prompt
 from gligabao_mcp.providers.failing import Gate, Refusal, Unusable, reading
+from gligabao_mcp.providers.importing import imported
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -67,6 +68,7 @@ class OpenAIModel:
 
     async def complete(self, prompt: Prompt, choice: Choice) -> Completion:
         """What the model writes, in the strictest form of JSON that the server takes."""
+        await self.warm()
         model = choice.model or self._model
         takes_effort = self._takes_effort or self.official
         level = choice.reasoning if takes_effort else "none"
@@ -77,6 +79,10 @@ class OpenAIModel:
         if not self.official:
             _warn_if_cut(prompt, inference)
         return replace(completion, inference=inference)
+
+    async def warm(self) -> None:
+        """Gets the slow part of the first call over with."""
+        await imported("openai", "toktok")
 
     async def aclose(self) -> None:
         """Closes the connections."""
@@ -141,6 +147,7 @@ class OpenAIEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """A unit vector for each text, in order."""
+        await self.warm()
         replies, latency_ms = await self._gate.call(lambda: self._send(texts), _refusal, model=self.model)
         inference = Inference(
             provider=PROVIDER,
@@ -151,27 +158,25 @@ class OpenAIEmbedder:
         )
         return Embedded(tuple(vector for reply in replies for vector in reply.vectors), inference)
 
+    async def warm(self) -> None:
+        """Gets the slow part of the first call over with."""
+        await imported("openai", "toktok")
+
     async def aclose(self) -> None:
         """Closes the connections."""
         await self._connection.aclose()
 
     async def _send(self, texts: Sequence[str]) -> list[_Embeddings]:
         from openai import omit
-        from openai.types import CreateEmbeddingResponse
 
         replies: list[_Embeddings] = []
         for batch in _batches(texts):
-            reply = cast(
-                "object",
-                await self._connection.client().embeddings.create(
+            with reading():  # the call too: the SDK takes the answer apart itself, and trips over what is missing
+                reply = await self._connection.client().embeddings.create(
                     model=self.model,
                     input=batch,
                     dimensions=self.dim if self.model.startswith("text-embedding-3") else omit,
-                ),
-            )
-            if not isinstance(reply, CreateEmbeddingResponse):
-                raise Unusable
-            with reading():
+                )
                 replies.append(self._read(reply, len(batch)))
         return replies
 

@@ -66,7 +66,7 @@ class ScriptedModel:
 class HashEmbedder:
     """An embedder without a model: texts that share words have similar vectors, the same text always the same one."""
 
-    def __init__(self, *, dim: int = 32, model: str = "hash-1") -> None:
+    def __init__(self, *, dim: int = 64, model: str = "hash-1") -> None:
         self.model = model
         self.dim = dim
         self.batches: list[list[str]] = []

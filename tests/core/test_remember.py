@@ -24,7 +24,9 @@ async def test_the_same_text_twice_adds_no_second_fact(core: Core, model: Script
 
 
 async def test_a_contradicted_fact_is_closed(core: Core, model: ScriptedModel, embedder: HashEmbedder) -> None:
-    model.replies(graph("Alice:person", "Paris:city", edges=[edge("Alice", "lives_in", "Paris", valid_at="2025-01-10")]))
+    model.replies(
+        graph("Alice:person", "Paris:city", edges=[edge("Alice", "lives_in", "Paris", valid_at="2025-01-10")])
+    )
     first = await tell(core, "Alice lives in Paris.")
     model.replies(
         graph("Alice:person", "Berlin:city", edges=[edge("Alice", "lives_in", "Berlin", valid_at="2026-03")]),

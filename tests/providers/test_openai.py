@@ -264,8 +264,16 @@ async def test_a_vector_without_a_direction_is_refused(wire: Wire, embedder: Ope
 
 
 async def test_too_few_vectors_are_refused(wire: Wire, embedder: OpenAIEmbedder) -> None:
-    wire.says(Said({"object": "list", "model": "m", "data": [], "usage": {"prompt_tokens": 1, "total_tokens": 1}}))
-    assert "0 vectors for 1 texts" in (await failure(embedder)).message
+    data = [{"object": "embedding", "index": 0, "embedding": [1.0, 0.0, 0.0]}]
+    wire.says(Said({"object": "list", "model": "m", "data": data, "usage": {"prompt_tokens": 1, "total_tokens": 1}}))
+    with pytest.raises(ModelFailed, match="1 vectors for 2 texts"):
+        await embedder.embed(["one", "two"])
+
+
+@pytest.mark.parametrize("said", [Said("<html>hello</html>"), Said({}), Said({"data": []}), Said({"data": [{}]})])
+async def test_a_page_that_is_no_embedding_is_a_clear_failure(wire: Wire, embedder: OpenAIEmbedder, said: Said) -> None:
+    wire.says(said)
+    assert "base URL" in (await failure(embedder)).message
 
 
 async def test_a_blank_text_is_never_sent(wire: Wire, embedder: OpenAIEmbedder) -> None:

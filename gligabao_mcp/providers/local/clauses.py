@@ -9,6 +9,7 @@ from typing import Literal
 from gligabao_mcp.providers.local.dates import Found, Tense
 from gligabao_mcp.providers.local.phrases import listed
 from gligabao_mcp.providers.local.reading import Sentence, Token
+from gligabao_mcp.providers.local.relations import SAYINGS
 
 Status = Literal["stated", "denied", "over", "unsure"]
 
@@ -19,10 +20,13 @@ REPORTS = frozenset(
 )
 # Verbs whose "to" or "-ing" clause happens: "started working", "decided to go with", "used to".
 GOES_ON = frozenset("decide start begin continue keep manage use go come get happen choose end".split())
-STOPS = frozenset("quit stop cease give finish".split())
+STOPS = frozenset("quit stop cease finish".split())
 _DOUBT = frozenset("maybe perhaps possibly probably allegedly supposedly almost nearly hopefully likely".split())
 _MODALS = frozenset("may might could would should must can shall ought need".split())
 _ABILITIES = frozenset("speak play swim drive cook ski sing dance read write".split())
+_LENGTHS = frozenset("year month week day decade".split())
+# What the small model gets wrong.
+_LEMMAS = {"hat": "hate", "liv": "live", "bas": "base", "married": "marry", "divorced": "divorce"}
 _OPEN = frozenset("if whether unless until once before till lest".split())
 
 
@@ -62,25 +66,32 @@ def _clause(verb: Token, dates: tuple[Found, ...]) -> Clause:
     tense = _tense(verb)
     return Clause(
         verb=verb,
-        lemma=verb.lemma_.lower(),
+        lemma=_LEMMAS.get(verb.lemma_.lower(), verb.lemma_.lower()),
         subjects=subjects,
         status=_status(verb),
         tense=tense,
         perfect=any(c.dep_ == "aux" and c.lemma_ == "have" for c in verb.children),
         passive=_passive(verb),
-        diary=not subjects and _governor(verb) is None and verb.tag_ == "VBD",
+        diary=not subjects and _governor(verb) is None and verb.tag_ == "VBD" and _opens(verb),
         dates=dates,
     )
 
 
+def _opens(verb: Token) -> bool:
+    """Whether nothing but an adverb or a date stands before the verb."""
+    return verb.i == 0 or all(c.dep_ in ("advmod", "npadvmod", "prep") for c in verb.children if c.i < verb.i)
+
+
 def _heads_a_clause(token: Token) -> bool:
     if token.pos_ not in ("VERB", "AUX") or token.dep_ in ("aux", "auxpass", "amod", "compound"):
-        return token.dep_ == "ROOT" and any(c.dep_ in ("nsubj", "nsubjpass") for c in token.children)
+        return token.dep_ == "ROOT" and bool(_own_subjects(token))
     return not (token.dep_ == "acl" and any(c.dep_ == "oprd" for c in token.children))
 
 
 def _passive(verb: Token) -> bool:
     if any(c.dep_ in ("auxpass", "nsubjpass", "agent") for c in verb.children):
+        return True
+    if verb.dep_ == "acomp" and verb.tag_ == "VBN":
         return True
     if verb.tag_ == "VBN" and verb.dep_ == "conj" and not any(c.dep_ == "nsubj" for c in verb.children):
         return not any(c.dep_ == "aux" for c in verb.children) and _passive(verb.head)
@@ -98,7 +109,15 @@ def _governor(verb: Token) -> Token | None:
 
 
 def _own_subjects(verb: Token) -> list[Token]:
-    return [c for c in verb.children if c.dep_ in ("nsubj", "nsubjpass")]
+    subjects = ("compound", "nmod") if _is_disguised(verb) else ("nsubj", "nsubjpass")
+    return [c for c in verb.children if c.dep_ in subjects]
+
+
+def _is_disguised(token: Token) -> bool:
+    """A verb in -s that the parser took for a plural: "Maya studies at …"."""
+    named = any(c.dep_ in ("compound", "nmod") and c.i < token.i and c.text.istitle() for c in token.children)
+    known = token.lemma_ in SAYINGS or token.lemma_ in ("ship", "start", "end", "play", "visit")
+    return token.dep_ == "ROOT" and token.tag_ == "NNS" and known and named
 
 
 def _subjects(verb: Token) -> list[Token]:
@@ -132,7 +151,8 @@ def _own_status(verb: Token) -> Status:
 
 def _is_unsure(verb: Token, words: set[str]) -> bool:
     modals = {c.lemma_.lower() for c in verb.children if c.dep_ == "aux"} & _MODALS
-    if modals and not (modals == {"can"} and verb.lemma_ in _ABILITIES):
+    denied = any(c.dep_ == "neg" for c in verb.children) and verb.lemma_ in ("eat", "drink")
+    if modals and not (modals == {"can"} and (verb.lemma_ in _ABILITIES or denied)):
         return True
     return bool(words & _DOUBT) or any(c.dep_ == "mark" and c.lower_ in _OPEN for c in verb.children)
 
@@ -148,12 +168,16 @@ def _inside(verb: Token) -> Iterator[Token]:
 def _outer_status(verb: Token) -> Status:
     """What the rest of the sentence says of the clause: "I think …", "she stopped …", "if …"."""
     head, link = verb.head, verb.dep_
+    if link in ("relcl", "acl") and any(c.dep_ == "mark" for c in verb.children):  # "rumour has it that …"
+        return "unsure"
     if link == "ROOT" or link in ("relcl", "acl", "parataxis"):
         return "stated"
     if link == "conj":
         return _outer_status(head) if _own_subjects(verb) else _status(head)
     if link == "ccomp":
         return _ccomp_status(verb)
+    if link == "acomp":  # "got engaged"
+        return _status(head)
     if link == "xcomp":
         return _xcomp_status(verb)
     if link == "advcl":
@@ -201,7 +225,7 @@ def _tense(verb: Token) -> Tense:
     if verb.tag_ in ("VBZ", "VBP") or any(c.tag_ in ("VBZ", "VBP") for c in aux):
         return "present"
     governor = _governor(verb)
-    return _tense(governor) if governor is not None else "past" if verb.tag_ == "VBN" else "present"
+    return _tense(governor) if governor is not None else "past" if verb.tag_ in ("VBN", "JJ", "NN") else "present"
 
 
 def _after(verb: Token, preposition: str) -> Iterator[Token]:
@@ -209,7 +233,7 @@ def _after(verb: Token, preposition: str) -> Iterator[Token]:
     near = [c for c in verb.children if c.dep_ in ("prep", "agent", "prt", "dative", "advmod")]
     places = [*near, *(c for p in near for c in p.children if c.dep_ == "prep")]
     nouns = [c for c in verb.children if c.dep_ in ("dobj", "attr", "oprd")]
-    nouns += [o for p in places for o in p.children if o.dep_ == "pobj"]
+    nouns += [o for p in places for o in p.children if o.dep_ == "pobj" and o.lemma_ not in _LENGTHS]
     places += [c for n in nouns for c in n.children if c.dep_ == "prep" and c.lower_ not in ("of",)]
     for place in dict.fromkeys(places):
         if place.lower_ == preposition:
@@ -231,10 +255,10 @@ def _dates_of(verb: Token, dated: dict[int, list[Found]]) -> tuple[Found, ...]:
     if own := dated.get(verb.i):
         return tuple(own)
     for child in verb.children:
-        shared = child.dep_ in ("conj", "xcomp") and child.pos_ in ("VERB", "AUX") and not _own_subjects(child)
+        shared = child.dep_ in ("conj", "xcomp", "acomp") and child.pos_ in ("VERB", "AUX") and not _own_subjects(child)
         if shared and (theirs := dated.get(child.i)):
             return tuple(theirs)
-    if verb.dep_ in ("conj", "xcomp", "advcl", "pcomp") and (governor := _governor(verb)) is not None:
+    if verb.dep_ in ("conj", "xcomp", "acomp", "advcl", "pcomp") and (governor := _governor(verb)) is not None:
         return _dates_of_governor(governor, dated)
     return ()
 

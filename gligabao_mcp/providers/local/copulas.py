@@ -39,13 +39,14 @@ class _Copula:
     now: datetime
 
     def facts(self) -> Iterator[Fact]:
-        if self.clause.status == "denied":
+        formerly = any(t.lower_ == "ex" or t.lower_.startswith("ex-") for t in self.clause.slot("attr"))
+        if self.clause.status == "denied" or formerly:
             return
         found = list(self._of_attribute())
         if not found:
             for token in self.clause.slot("attr"):
                 for part in listed(token):
-                    found += self._of_adjective(part) if part.pos_ == "ADJ" else self._of_noun(part)
+                    found += self._of_adjective(part) if part.pos_ == "ADJ" or is_lasting(part.text) else self._of_noun(part)
         found += [] if found else [*self._of_place(), *self._of_day()]
         yield from found
 
@@ -57,8 +58,8 @@ class _Copula:
     def _of_attribute(self) -> Iterator[Fact]:
         """ "My manager is Diego", "Sofia's birthday is on 3 September", "The capital of Peru is Lima"."""
         for subject in self.clause.subjects[:1]:
-            owner = self.phrases.owner(subject)
-            if owner is None or subject.pos_ == "PROPN":
+            owner = self.phrases.owner(subject) or self._what_for(subject)
+            if owner is None or subject.pos_ == "PROPN" or (owner.name == USER and subject.lemma_ in ("office", "headquarters")):
                 continue
             noun = subject.lemma_.lower()
             complement = next(iter(self.clause.slot("attr")), None)
@@ -70,6 +71,12 @@ class _Copula:
             elif noun not in NOUNS and noun not in EVENTS | {"meeting"} or noun == "birthday":
                 yield from self._attribute(owner, subject)
 
+    def _what_for(self, subject: Token) -> Named | None:
+        """ "The deadline for the report", "the password for the wifi"."""
+        if subject.lemma_.lower() in ATTRIBUTES or subject.lemma_ in ("password", "budget", "pin", "code"):
+            return next((n for p in objects_of(subject, "for") if (n := self.phrases.named(p))), None)
+        return None
+
     def _kin(self, noun: str, name: Named, owner: Named, *also: Token) -> Iterator[Fact]:
         relation, end = NOUNS[noun]
         yield from self._fact(relation, *((name, owner) if end == "source" else (owner, name)), *also)
@@ -78,9 +85,10 @@ class _Copula:
         words = [subject, *(c for c in subject.children if c.dep_ in ("compound", "amod"))]
         known = next((ATTRIBUTES[w.lower_] for w in words if w.lower_ in ATTRIBUTES), None)
         named = "_".join(w.lower_ for w in sorted(words, key=lambda w: w.i))
-        target = self._complement(known == "born_on")
+        target = self._complement(known in ("born_on", "due_on"))
         if target is not None:
-            held = self.clause if known != "born_on" else replace(self.clause, dates=())
+            literal = known in ("born_on", "due_on")
+            held = replace(self.clause, dates=()) if literal else self.clause
             for fact in replace(self, clause=held)._fact(known or f"has_{named}", owner, target, *words):
                 yield fact
 
@@ -111,7 +119,8 @@ class _Copula:
             elif noun.lower_ in ("year", "years") and source.proper:
                 continue
             elif self._tells_a_kind(source, noun) and (target := self.phrases.named(noun)):
-                found += self._fact("is_a", source, target)
+                amount = any(c.dep_ == "nummod" for c in noun.children)
+                found += self._fact("amounts_to" if amount else "is_a", source, target)
         return found
 
     def _tells_a_kind(self, source: Named, noun: Token) -> bool:
@@ -123,7 +132,7 @@ class _Copula:
         relation, _ = NOUNS.get(word, ("", ""))
         if len(self.sources) != 2 or not relation.endswith(("_of", "_to")) or relation in ("parent_of", "member_of"):
             return None
-        return list(self._fact(relation, self.sources[0], self.sources[1]))
+        return list(self._fact(relation, self.sources[0], self.sources[1], *self.clause.slot("attr")))
 
     def _role(self, source: Named, noun: Token) -> Iterator[Fact]:
         employers = [n for p in self._places(noun, "at", "for", "with") if (n := self.phrases.named(p)) and n.proper]

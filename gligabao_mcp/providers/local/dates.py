@@ -97,7 +97,8 @@ def _readings(text: str, start: int) -> Iterator[Found]:
         match = pattern.match(text, start)
         if match and not (needs_lead and not match["lead"]) and not _is_a_verb(match):
             lead = "until" if start and text[start - 1] in "-–" else match["lead"] or ""
-            yield Found(start, match.end(), " ".join(lead.lower().split()), match["phrase"])
+            phrase = match["phrase"].rstrip(".")
+            yield Found(start, match.start("phrase") + len(phrase), " ".join(lead.lower().split()), phrase)
 
 
 def _is_a_verb(match: re.Match[str]) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Literal
 
+from core.errors import NotConfigured
 from core.extraction import read_extraction
 from core.graph import Edge, Extraction, StatedEdge, Verdict
 from core.inferences import Choice, Inference
@@ -26,6 +28,17 @@ class EmbeddedEngine:
     """Reads English by rules. What they don't understand is kept as a note, so that nothing said is lost."""
 
     answer_mode: Literal["model", "extractive"] = "extractive"
+
+    def require(self) -> None:
+        """The rules are always there; a missing package of theirs says so itself when a text is read."""
+
+    async def warm(self) -> None:
+        """Imports the language model, so that the first text does not wait for it."""
+        with suppress(NotConfigured):
+            await asyncio.to_thread(parser)
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
 
     async def extract(self, text: str, reference_time: datetime, choice: Choice) -> Reply[Extraction]:
         """The facts that the text states plainly, and a note for each sentence that says more than they do. Raises

@@ -26,6 +26,20 @@ _REMEMBER = re.compile(r"^(?:please )?(?:remember|note|don't forget|keep in mind
 _LIGHT = frozenset("year month day week time today name lot thing way job mr. mrs. dr. ms.".split())
 
 
+_SUBJECTS = frozenset({"nsubj", "nsubjpass"})
+_STAND_IN = "Alice"
+_NO_NAME = frozenset("please yes no maybe perhaps also then now today yesterday tomorrow currently".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A sentence and its parse; `first` is its first word where a stand-in was parsed instead."""
+
+    text: str
+    sentence: Sentence
+    first: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Read:
     """What one sentence gave."""
@@ -45,7 +59,7 @@ def read_text(text: str, reference: datetime, parser: Parser) -> Read:
         if part.code or len(part.text) > LONGEST_PARSED:
             found.append(_note(part.text, USER, None))
         else:
-            found.append(_read_sentence(next(parsed), context, reference))
+            found.append(_read_sentence(_well_parsed(next(parsed), parser), context, reference))
     types: dict[str, str] = {}
     for entity in (e for read in found for e in read.entities):
         types.setdefault(entity.name, entity.type)
@@ -53,14 +67,28 @@ def read_text(text: str, reference: datetime, parser: Parser) -> Read:
     return Read(entities, tuple(e for read in found for e in read.edges))
 
 
-def _read_sentence(sentence: Sentence, context: Context, reference: datetime) -> Read:
+def _well_parsed(sentence: Sentence, parser: Parser) -> Parsed:
+    """The sentence, parsed once more with a plain name in place of a first word that the parser took for no name."""
+    first = sentence[0]
+    named = first.text[0].isupper() and first.lower_ not in _NO_NAME and first.pos_ not in ("PRON", "DET", "AUX", "ADP")
+    if not named or first.dep_ in _SUBJECTS or len(sentence) < 3 or sentence[1].lower_ in ("n't", "not"):
+        return Parsed(sentence.text, sentence)
+    if any(t.dep_ in _SUBJECTS for t in sentence) and first.pos_ in ("PROPN", "NOUN", "VERB"):
+        return Parsed(sentence.text, sentence)
+    again = next(parser.pipe([_STAND_IN + sentence.text[len(first.text) :]]))
+    better = again[0].dep_ in _SUBJECTS and len(again) == len(sentence)
+    return Parsed(sentence.text, again, first.text) if better else Parsed(sentence.text, sentence)
+
+
+def _read_sentence(parsed: Parsed, context: Context, reference: datetime) -> Read:
+    sentence = parsed.sentence
     if not len(sentence) or is_question(sentence) or says_nothing(sentence):
         return Read((), ())
     dates = find_dates(sentence.text)
-    phrases = Phrases(sentence, context, _date_tokens(sentence, dates))
+    phrases = Phrases(sentence, context, _date_tokens(sentence, dates), parsed.first)
     said = clauses(sentence, dates)
     facts = Reader(sentence, phrases, reference).facts(said)
-    description = _with_names(sentence, context)
+    description = _with_names(parsed, context)
     entities = tuple(_entities(facts))
     edges = tuple(_edge(fact, description) for fact in facts)
     subject = _subject(said, phrases)
@@ -101,6 +129,8 @@ def _settled(end: Named, type_: str) -> str:
         return "person"
     if type_ == "person" and looks_like_organisation(end.name):
         return "organization"
+    if type_ == "person" and not (end.proper or end.type):
+        return ""
     if end.type:
         return end.type
     if type_ == "possession":
@@ -131,18 +161,19 @@ def _people(sentence: Sentence, facts: Sequence[Fact], subject: Named | None) ->
     return people or {t.text for t in sentence if t.ent_type_ == "PERSON" and t.pos_ == "PROPN" and t.dep_ != "compound"}
 
 
-def _with_names(sentence: Sentence, context: Context) -> str:
+def _with_names(parsed: Parsed, context: Context) -> str:
     """The sentence, with the name put behind the first "he" or "she" that stands for it: it is read on its own later."""
-    if not context.used or context.person is None:
-        return sentence.text
+    sentence, text = parsed.sentence, parsed.text
+    if not context.used or context.person is None or parsed.first:
+        return text
     name, context.used = context.person, set()
-    if name in sentence.text:
-        return sentence.text
+    if name in text:
+        return text
     pronoun = next((t for t in sentence if t.lower_ in ("he", "she", "him", "her", "his")), None)
     if pronoun is None:
-        return sentence.text
+        return text
     end = pronoun.idx + len(pronoun.text)
-    return f"{sentence.text[:end]} ({name}){sentence.text[end:]}"
+    return f"{text[:end]} ({name}){text[end:]}"
 
 
 def _leaves_out(sentence: Sentence, facts: Sequence[Fact], said: Sequence[Clause], dates: frozenset[int]) -> bool:

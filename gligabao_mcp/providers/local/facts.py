@@ -77,7 +77,7 @@ def _first(clause: Clause, leads: frozenset[str] | None, now: datetime) -> str |
 
 def said_date(dates: Sequence[Found], clause: Clause | None, now: datetime) -> str | None:
     """The date that a whole sentence is about, for its note: no deadline and no length of time."""
-    tense = clause.tense if clause else "past"
+    tense = clause.tense if clause else "present"
     for found in dates:
         if found.lead not in _NEITHER | _ENDS | {"for", "over"} and (date := found.resolve(now, tense)):
             return date

@@ -35,6 +35,8 @@ def is_question(sentence: Sentence) -> bool:
     first = sentence[0]
     inverted = any(c.dep_ in ("nsubj", "nsubjpass") and c.i > first.i for c in first.head.children)
     asks = first.lower_ in _ASKS and first.lower_ not in ("when", "what", "who", "which", "whose", "how", "where")
+    if first.lower_ in ("who", "what", "where", "when", "why", "how", "which") and not text.endswith((".", "!", ",")):
+        return not any(t.text == "," for t in sentence)
     return asks and first.dep_ in ("aux", "auxpass", "ROOT") and inverted and not text.endswith((".", "!"))
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from gligabao_mcp.providers.local.reading import Sentence, Token
-from gligabao_mcp.providers.local.relations import NOUNS, PETS, is_role
+from gligabao_mcp.providers.local.relations import NOUNS, PETS, ROLES, is_role
 
 USER = "user"
-_FIRST = frozenset("i me we us my our myself ourselves".split())
+_FIRST = frozenset("i me we us my our mine ours myself ourselves".split())
 _HE_OR_SHE = frozenset("he she him her his hers".split())
 _NOBODY = frozenset(
     "it they them their its this that these those who whom which what someone somebody anyone anybody everyone everybody"
@@ -18,6 +18,7 @@ _NOBODY = frozenset(
 # Adjectives that say nothing of which thing is meant.
 _PALE = frozenset("new own current former certain whole entire next last same other brand-new great".split())
 _NAMING = frozenset("call name title nickname dub entitle".split())
+_LEADING = frozenset({"PUNCT", "DET", "PRON", "CCONJ", "ADP", "PART"})
 _BEFORE = frozenset("compound amod nummod nmod npadvmod quantmod punct poss case advmod".split())
 
 
@@ -53,6 +54,8 @@ class Phrases:
     sentence: Sentence
     context: Context
     dates: frozenset[int]
+    first: str | None = None
+    """The first word as it was written, where a stand-in was parsed in its place."""
 
     def named(self, token: Token) -> Named | None:
         """What the phrase with this head names, or None: a pronoun nobody is known for, a date, "no team"."""
@@ -92,12 +95,18 @@ class Phrases:
     def text(self, start: int, end: int) -> str:
         """The text of the tokens from start to end, both included."""
         last = self.sentence[end]
-        return self.sentence.text[self.sentence[start].idx : last.idx + len(last.text)]
+        text = self.sentence.text[self.sentence[start].idx : last.idx + len(last.text)]
+        return self.first + text[len(self.sentence[0].text) :] if self.first and start == 0 else text
 
     def _person(self, token: Token) -> Named | None:
-        if not (name := self.context.person):
+        before = [t for t in self.sentence if t.i < token.i and t.dep_ in ("nsubj", "nsubjpass")]
+        names = {n.name for t in before if t.pos_ in ("PROPN", "NOUN") and (n := self._noun(t)) and n.proper}
+        if not names and self.context.person:
+            names = {self.context.person}
+            self.context.used |= names
+        if len(names) != 1:
             return None
-        self.context.used.add(name)
+        name = names.pop()
         return Named(name, token.i, frozenset({token.i}), True)
 
     def _noun(self, token: Token) -> Named | None:
@@ -107,8 +116,10 @@ class Phrases:
             return inner and Named(inner.name, token.i, inner.words | outer, True, _type_of(token))
         words = self._span(token)
         name = self.text(words[0], words[-1]).strip(" ,;:'\"“”()")
-        proper = token.pos_ == "PROPN" or not name.isascii() or self._whose(token) is not None
-        described = next((c for c in token.children if c.dep_ == "compound" and _describes(token, c)), None)
+        if words[-1] == len(self.sentence) - 1:
+            name = name.rstrip(".")
+        proper = _is_proper(token) or not name.isascii() or self._whose(token) is not None
+        described = next((c for c in token.children if c.dep_ == "compound" and describes(token, c)), None)
         type_ = _type_of(described) if described is not None else ""
         return Named(name, token.i, frozenset(words), proper, type_) if any(map(str.isalnum, name)) else None
 
@@ -119,11 +130,12 @@ class Phrases:
             if child.dep_ not in _BEFORE or not self._belongs(token, child):
                 break
             start = min(t.i for t in child.subtree)
-        while start < token.i and self.sentence[start].pos_ in ("PUNCT", "DET", "PRON", "CCONJ", "ADP", "PART"):
+        bare = _LEADING if self._whose(token) is None else _LEADING - {"PRON"}
+        while start < token.i and self.sentence[start].pos_ in bare:
             start += 1
         end = token.i
         for child in token.children:
-            if child.i == end + 1 and child.dep_ in ("nummod", "punct") and (child.text.isalnum() or child.text == "-"):
+            if child.i == end + 1 and child.dep_ in ("nummod", "punct") and (child.text[0].isalnum() or child.text == "-"):
                 end = child.i
         for place in objects_of(token, "of"):
             if place.i not in self.dates:
@@ -131,7 +143,7 @@ class Phrases:
         return list(range(start, end + 1))
 
     def _belongs(self, noun: Token, child: Token) -> bool:
-        if child.lower_ in _PALE or child.i in self.dates or _describes(noun, child):
+        if child.lower_ in _PALE or child.i in self.dates or describes(noun, child):
             return False
         if child.dep_ == "poss":
             return self._whose(noun) is not None
@@ -164,9 +176,15 @@ def objects_of(token: Token, *prepositions: str) -> list[Token]:
     ]
 
 
-def _describes(noun: Token, word: Token) -> bool:
+def _is_proper(token: Token) -> bool:
+    """Whether the noun is a name. The parser takes many a first name at the start of a sentence for a common noun."""
+    begins = token.i == 0 and token.tag_ not in ("NNS", "PRP", "VBG") and token.text[0].isupper()
+    return token.pos_ == "PROPN" or (begins and token.dep_ in ("nsubj", "nsubjpass"))
+
+
+def describes(noun: Token, word: Token) -> bool:
     """Whether a word before a name says who that is ("my dog Rex", "the singer Adele") and is no part of it."""
-    common = word.dep_ in ("compound", "nmod", "amod") and word.text.islower()
+    common = word.dep_ in ("compound", "nmod", "amod") and (word.text.islower() or word.lower_ in ROLES)
     return noun.pos_ == "PROPN" and common and (word.lower_ in NOUNS or is_role(word.lower_))
 
 

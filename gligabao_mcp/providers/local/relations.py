@@ -49,7 +49,7 @@ serve | on | member_of | state
 become | attr | has_role | start
 promote | passive to | has_role | start
 appoint name elect make | passive as attr to | has_role | start
-step resign | as from | has_role | end
+step resign | as | has_role | end
 report answer | to | reports_to | state
 manage supervise oversee | obj | manages | state
 manage supervise | passive by inverse | manages | state
@@ -60,6 +60,7 @@ run | passive by inverse | runs | state
 mentor coach tutor advise | obj | mentors | state
 live reside dwell | in at on | lives_in | state
 live share | with | lives_with | state
+move | with | lives_with | start
 move relocate emigrate immigrate migrate return | to into in | lives_in | start
 move relocate emigrate migrate | from out | lives_in | end
 settle | in | lives_in | start
@@ -86,7 +87,7 @@ drop abandon ditch retire decommission | obj | uses | end
 run rely | on | uses | state
 program code | in | uses | state
 write code program implement | passive in | written_in | state
-build make base develop | passive with on in | built_with | state
+build make develop | passive with on in | built_with | state
 host deploy | passive on in at | hosted_on | state
 store save keep | passive in on at | stored_in | state
 store save keep | in | stores_data_in | state
@@ -99,19 +100,19 @@ adopt inherit | obj | owns | start
 sell | obj | owns | end
 rent lease | obj | rents | state
 drive ride | obj | drives | state
-study read | obj | studied | state
-study enrol enroll train | at in | studied_at | state
+study read | obj | studied | event
+study enrol enroll train | at in | studied_at | event
 enrol enroll | passive at in | studied_at | state
 attend | obj | attended | event
 graduate | from | graduated_from | event
-major specialise specialize | in | studied | state
+major specialise specialize | in | studied | event
 specialise specialize | passive in | studied | state
 teach | obj | teaches | state
 teach lecture | at | works_at | state
 learn practise practice | obj | learns | state
 speak | obj | speaks | state
 play | obj | plays | state
-play sing perform | in with | plays_in | state
+play sing perform | in | plays_in | state
 play | for | plays_for | state
 bear | passive in at | born_in | event
 bear | passive on | born_on | event
@@ -150,7 +151,7 @@ volunteer | at for with in | volunteers_at | state
 train | for | trains_for | state
 win | obj | won | event
 write author | obj | wrote | event
-write author paint compose design invent build create develop make | passive by inverse | made | event
+write author | passive by inverse | wrote | event
 schedule plan book set | passive for on at | scheduled_for | state
 drink | obj | drinks | state
 eat | obj | eats | state
@@ -165,8 +166,8 @@ care | for | cares_for | state
 VAGUE_VERBS = frozenset(
     "be do have get make take give put set let go come say tell ask think pick keep see look want need try seem feel"
     " show turn bring find call mean help happen hold believe hope expect plan talk speak chat discuss mention know"
-    " remember forget remind note add send wait stop start begin continue finish end bear follow change raise thank"
-    " break spend miss lose catch hear watch check cancel schedule book apologize apologise please ignore reply".split()
+    " remember forget remind note add send offer invite expect suppose rumor rumour allow owe lend wait stop start begin continue finish end bear thank"
+    " break spend miss catch hear check apologize apologise please ignore reply".split()
 )
 
 # noun | relation | which end the named one is ("X's mother is N": N is the source)
@@ -215,7 +216,7 @@ GROUPS = frozenset(
 )
 EVENTS = frozenset(
     "meeting call appointment interview standup demo review party wedding conference lunch dinner workshop retro"
-    " retrospective flight exam deadline presentation concert launch release trip visit checkup check-up session"
+    " retrospective flight exam presentation concert launch release trip visit checkup check-up session"
     " training webinar race marathon game match birthday anniversary ceremony kickoff sync class course".split()
 )
 
@@ -259,9 +260,11 @@ LASTING = frozenset(
     "vegetarian vegan pescatarian diabetic asthmatic celiac coeliac colorblind colour-blind color-blind dyslexic deaf"
     " blind left-handed right-handed retired divorced single married widowed pregnant religious catholic muslim jewish"
     " buddhist christian hindu atheist bilingual trilingual unemployed self-employed freelance teetotal adopted"
-    " lactose-intolerant gluten-free open-source introverted extroverted autistic epileptic".split()
+    " lactose-intolerant american british english german french spanish italian dutch danish swedish norwegian finnish"
+    " polish czech greek turkish russian ukrainian portuguese irish scottish welsh swiss austrian belgian hungarian"
+    " romanian bulgarian serbian croatian chinese japanese korean indian thai vietnamese mexican brazilian chilean"
+    " peruvian canadian australian egyptian moroccan nigerian kenyan iranian iraqi israeli lebanese icelandic gluten-free open-source introverted extroverted autistic epileptic".split()
 )
-_NATIONAL = ("ish", "ese", "ian", "ean", "can", "ench", "utch", "reek", "iss", "zech", "hai", "raqi", "raeli", "stani")
 
 # "X's ATTRIBUTE is Y"; any other noun makes has_<noun>.
 ATTRIBUTES: Mapping[str, str] = {
@@ -328,6 +331,7 @@ works_with | person | ?
 works_in | person | ?
 reports_to | person | person
 manages leads | person | ?
+met | person | person
 mentors | person | person
 lives_in | person | place
 grew_up_in born_in comes_from | person | place
@@ -428,7 +432,7 @@ def is_role(noun: str) -> bool:
 
 def is_lasting(adjective: str) -> bool:
     """Whether an adjective says what somebody is for good: a diet, a condition, a nationality."""
-    return adjective.lower() in LASTING or (adjective[:1].isupper() and adjective.endswith(_NATIONAL))
+    return adjective.lower() in LASTING
 
 
 def looks_like_place(name: str) -> bool:

@@ -9,7 +9,7 @@ from datetime import datetime
 from gligabao_mcp.providers.local.clauses import STOPS, Clause
 from gligabao_mcp.providers.local.copulas import copula_facts
 from gligabao_mcp.providers.local.facts import Fact, Period, period
-from gligabao_mcp.providers.local.phrases import USER, Named, Phrases, listed, objects_of
+from gligabao_mcp.providers.local.phrases import USER, Named, Phrases, describes, listed, objects_of
 from gligabao_mcp.providers.local.reading import Sentence, Token
 from gligabao_mcp.providers.local.relations import (
     GROUPS,
@@ -21,6 +21,7 @@ from gligabao_mcp.providers.local.relations import (
     VAGUE_VERBS,
     Kind,
     Saying,
+    is_role,
     looks_like_organisation,
     looks_like_place,
 )
@@ -29,9 +30,13 @@ _HABITS = frozenset(
     "smoke drink run swim ski sing dance paint cook climb cycle knit meditate surf hike bake jog fish garden box row"
     " skate volunteer commute gamble vape".split()
 )
-_BY_DATE = frozenset("start begin end close open expire launch ship release die retire finish arrive leave".split())
+_BY_DATE = frozenset(
+    "start begin end close open expire launch ship release die retire finish arrive leave cancel postpone publish"
+    " complete approve sign deliver deploy bear happen".split()
+)
 _NOT_AN_EMPLOYER = frozenset("home night weekends weekend day moment office desk scratch".split())
 _OWN_PLACE = frozenset("practice office headquarters base branch shop studio clinic factory warehouse plant".split())
+_FEELINGS = frozenset({"likes", "dislikes", "prefers"})
 _DENIED: dict[str, str] = {"likes": "dislikes", "drinks": "avoids", "eats": "avoids", "uses": "avoids"}
 
 
@@ -58,6 +63,9 @@ class Reader:
         sources = self._sources(clause)
         if clause.lemma == "be" and not clause.passive:
             return list(copula_facts(clause, sources, self.phrases, self.now))
+        if clause.passive and clause.verb.lower_ in ("retired", "divorced", "separated") and clause.tense == "present":
+            state = Named(clause.verb.lower_, clause.verb.i, frozenset({clause.verb.i}))
+            return [f for s in sources for f in self._fact(clause, "is_a", s, state)]
         if clause.status == "denied":
             return list(self._denied(clause, sources))
         facts = [*self._said(clause, sources), *self._jobs(clause, sources), *self._mutual(clause, sources)]
@@ -66,24 +74,59 @@ class Reader:
         )
 
     def _sources(self, clause: Clause) -> list[Named]:
+        if any(t.i and self.sentence[t.i - 1].lower_ == "not" for t in clause.subjects):
+            return []
         if clause.diary:
             return [Named(USER, clause.verb.i, frozenset(), True, "person")]
         return [named for token in clause.subjects if (named := self.phrases.named(token))]
 
     def _said(self, clause: Clause, sources: list[Named]) -> Iterator[Fact]:
+        if (kin := list(self._called(clause))):
+            yield from kin
+            return
         for saying in SAYINGS.get(clause.lemma, ()):
             if saying.passive == clause.passive:
                 for head in clause.slot(saying.slot):
                     for target in self.phrases.all_named(head):
-                        yield from self._facts(clause, saying, sources, target)
+                        facts = self._facts(clause, saying, sources, target)
+                        yield from self._with_comparison(clause, facts) if saying.relation == "prefers" else facts
         yield from self._promoted(clause, sources)
+        yield from self._liked_doings(clause, sources)
         yield from self._chosen(clause, sources)
 
+    def _with_comparison(self, clause: Clause, facts: Iterator[Fact]) -> Iterator[Fact]:
+        """ "prefers tea over coffee": the coffee is said with it."""
+        less = [h for slot in ("over", "to", "than") for h in clause.slot(slot)]
+        words = frozenset(t.i for head in less for t in head.subtree)
+        return (replace(fact, words=fact.words | words) for fact in facts)
+
+    def _called(self, clause: Clause) -> Iterator[Fact]:
+        """ "Liam's mother is called Nora"."""
+        if clause.lemma in ("call", "name") and clause.passive and clause.subjects:
+            noun, owner = clause.subjects[0], self.phrases.owner(clause.subjects[0])
+            for name in (n for head in clause.slot("attr")[:1] for n in self.phrases.all_named(head)):
+                if owner and noun.lemma_ in NOUNS:
+                    relation, end = NOUNS[noun.lemma_]
+                    ends = (name, owner) if end == "source" else (owner, name)
+                    for fact in self._fact(clause, relation, *ends):
+                        yield replace(fact, words=fact.words | {noun.i})
+
     def _facts(self, clause: Clause, saying: Saying, sources: list[Named], target: Named) -> Iterator[Fact]:
+        head = self.sentence[target.head]
+        if saying.relation == "has_role" and (of := self._employer(head)) is not None:
+            for source in sources:
+                yield from self._fact(clause, "role_at", source, of, kind=saying.kind)
+            return
         for source in sources:
             ends = (target, source) if saying.inverse else (source, target)
             if relation := self._fitting(clause, saying, *ends):
                 yield from self._fact(clause, relation, *ends, kind=saying.kind)
+
+    def _employer(self, title: Token) -> Named | None:
+        """Whose title it is: "CFO of Initech"; none in "head of design"."""
+        if title.lower_ in ("head", "lead") or not is_role(title.lower_):
+            return None
+        return next((n for place in objects_of(title, "of") if (n := self.phrases.named(place)) and n.proper), None)
 
     def _fact(
         self, clause: Clause, relation: str, source: Named, target: Named, *, kind: Kind = "state"
@@ -95,12 +138,18 @@ class Reader:
         """The relation, as its two ends have it; None where they don't fit it."""
         noun = self.sentence[target.head].lemma_.lower()
         relation = saying.relation
+        if relation == "has_role" and not is_role(noun) and target.proper:
+            return None
         if relation == "works_at":
             return _employment(saying, source, target, noun)
         if relation == "lives_in":
             return self._residence(clause, saying, source, target)
         if relation in ("studied", "studied_at") and clause.tense == "present" and not clause.perfect:
+            if relation == "studied_at" and looks_like_place(target.name):
+                return "studies_in"
             return relation.replace("studied", "studies")
+        if relation == "owns" and clause.lemma == "buy" and self._is_bare_name(target):
+            return "acquired"
         if relation == "travels_to" and clause.tense == "past":
             return "visited" if target.proper else None
         if relation == "has":
@@ -112,6 +161,11 @@ class Reader:
         if relation in ("visited", "met", "attended") and clause.tense != "past":
             return {"visited": "visits", "met": "meets", "attended": "attends"}[relation]
         return relation
+
+    def _is_bare_name(self, target: Named) -> bool:
+        """A name with nothing before it: "bought Initech" is a takeover, "bought a Tesla" is not."""
+        head = self.sentence[target.head]
+        return head.pos_ == "PROPN" and not any(c.dep_ in ("det", "amod", "poss", "nummod") for c in head.children)
 
     def _residence(self, clause: Clause, saying: Saying, source: Named, target: Named) -> str | None:
         subject = self.sentence[source.head]
@@ -130,6 +184,17 @@ class Reader:
                     title = Named(self.phrases.text(child.i, last).strip(" .,"), child.i, words, False, "role")
                     for source in sources:
                         yield from self._fact(clause, "has_role", source, title, kind="start")
+
+    def _liked_doings(self, clause: Clause, sources: list[Named]) -> Iterator[Fact]:
+        """ "likes hiking", "loves to paint landscapes"."""
+        relation = next((s.relation for s in SAYINGS.get(clause.lemma, ()) if s.relation in _FEELINGS), None)
+        for doing in clause.verb.children if relation else ():
+            if doing.dep_ == "xcomp" and doing.tag_ in ("VBG", "VB", "NN"):
+                tree = [t.i for t in doing.subtree if t.i >= doing.i and t.i not in self.phrases.dates]
+                name = self.phrases.text(doing.i, tree[-1])
+                target = Named(name, doing.i, frozenset({*tree, *(t.i for t in doing.subtree)}), False, "activity")
+                for source in sources:
+                    yield from self._fact(clause, relation or "", source, target)
 
     def _chosen(self, clause: Clause, sources: list[Named]) -> Iterator[Fact]:
         """ "decided to go with FastAPI": only a decision makes "go with" mean use."""
@@ -153,7 +218,7 @@ class Reader:
     def _placed(
         self, clause: Clause, sources: list[Named], relation: str, slots: tuple[str, ...], kind: Kind, noun: Token
     ) -> Iterator[Fact]:
-        for head in (h for slot in slots for h in clause.slot(slot)):
+        for head in (h for slot in slots for first in clause.slot(slot) for h in listed(first)):
             target = self.phrases.named(head)
             if target is not None and (target.proper or relation == "has_role"):
                 for source in sources:
@@ -179,17 +244,22 @@ class Reader:
     def _habit(self, clause: Clause, sources: list[Named]) -> Iterator[Fact]:
         """ "Ravi smokes", "used to smoke", "quit smoking"."""
         verb, kind = clause.verb, "state"
-        if clause.lemma in STOPS and (done := clause.slot("obj")) and done[0].tag_ in ("VBG", "NN"):
+
+        if clause.lemma in STOPS and (done := clause.slot("obj")) and done[0].lower_.endswith("ing"):
             verb, kind = done[0], "end"
         habitual = clause.status == "over" or (clause.tense == "present" and clause.lemma in _HABITS)
-        if (habitual or kind == "end") and not any(c.dep_ in ("dobj", "prep", "attr", "xcomp", "ccomp") for c in verb.children):
+        if (habitual or kind == "end") and not self._goes_on(verb):
             target = Named(verb.lower_ if verb.tag_ == "VBG" else verb.lemma_, verb.i, frozenset({verb.i}))
             for source in sources:
                 yield from self._fact(clause, "does", source, target, kind="end" if kind == "end" else "state")
 
+    def _goes_on(self, verb: Token) -> bool:
+        more = (c for c in verb.children if c.dep_ in ("dobj", "prep", "attr", "xcomp", "ccomp"))
+        return any(t.i not in self.phrases.dates for c in more for t in c.subtree)
+
     def _by_date(self, clause: Clause, sources: list[Named]) -> Iterator[Fact]:
         """ "The contract expires on 1 July": all that is said of a thing is its day."""
-        if clause.lemma not in _BY_DATE or clause.slot("obj") or clause.slot("attr") or not clause.dates:
+        if clause.lemma not in _BY_DATE or clause.status != "stated" or clause.slot("obj") or clause.slot("attr") or not clause.dates:
             return
         found = clause.dates[0]
         date = found.resolve(self.now, clause.tense)
@@ -198,13 +268,14 @@ class Reader:
         for source in sources:
             if date and source.name != USER:
                 target = Named(found.phrase, clause.verb.i, frozenset(), False, "date")
+                relation = "born_on" if clause.lemma == "bear" else relation
                 yield Fact(source, relation, target, Period(date), source.words | {clause.verb.i})
 
     def _itself(self, clause: Clause, sources: list[Named]) -> Iterator[Fact]:
         """A verb of no row says itself: "paints landscapes", "maintained by Kim"."""
         if clause.lemma in VAGUE_VERBS or clause.lemma in SAYINGS and clause.slot("obj") or not clause.verb.text.isalpha():
             return
-        if clause.verb.pos_ != "VERB" or clause.verb.dep_ in ("relcl", "advcl", "acl", "pcomp"):
+        if clause.verb.pos_ != "VERB" or not clause.verb.text.isascii() or clause.verb.dep_ in ("relcl", "advcl", "acl", "pcomp"):
             return
         yield from self._by_agent(clause, sources) if clause.passive else self._plainly(clause, sources)
 
@@ -248,8 +319,25 @@ class Reader:
         for token in self.sentence:
             if token.lower_ in NOUNS or token.lemma_ in NOUNS:
                 yield from self._described_by(token)
+            if is_role(token.lower_) and token.dep_ in ("compound", "appos"):
+                yield from self._titled(token)
             if token.lemma_ in ("year", "month", "decade") and token.dep_ == "pobj" and token.head.lower_ == "after":
                 yield from self._years_at(token, clauses)
+
+    def _titled(self, noun: Token) -> Iterator[Fact]:
+        """ "our CTO Felix", "Mara, a nurse at Charité"."""
+        name = self._name_beside(noun)
+        if name is None or noun.lower_ in NOUNS or name.words == {noun.i}:
+            return
+        if (of := self._employer(noun)) is not None:
+            yield Fact(name, "role_at", of, Period(), name.words | of.words | {noun.i})
+            return
+        title = self.phrases.named(noun) if noun.dep_ == "appos" else None
+        title = title or Named(noun.text, noun.i, frozenset({noun.i}))
+        yield Fact(name, "has_role", title, Period(), name.words | title.words)
+        for place in objects_of(noun, "at", "for"):
+            if (employer := self.phrases.named(place)) and employer.proper:
+                yield Fact(name, "works_at", employer, Period(), name.words | employer.words)
 
     def _described_by(self, noun: Token) -> Iterator[Fact]:
         holder, name = noun, self._name_beside(noun)
@@ -269,7 +357,7 @@ class Reader:
 
     def _name_beside(self, noun: Token) -> Named | None:
         """The name that goes with a noun such as "sister": after it, before it, or in apposition."""
-        if noun.dep_ == "compound" and noun.head.pos_ == "PROPN" and noun.text.islower():
+        if noun.dep_ == "compound" and noun.head.pos_ == "PROPN" and describes(noun.head, noun):
             return self.phrases.named(noun.head)
         if noun.dep_ == "appos" and noun.head.pos_ == "PROPN":
             return self.phrases.named(noun.head)
@@ -305,7 +393,7 @@ def _possession(noun: str, target: Named) -> str | None:
     relation, end = NOUNS.get(noun, ("", ""))
     if relation == "owns":
         return "owns"
-    if relation == "parent_of" and end == "target":
+    if relation == "parent_of" and end == "target" and target.proper:
         return "parent_of"
     return relation if end == "source" and target.proper and relation.endswith(("_of", "_to")) else "has"
 
@@ -316,7 +404,7 @@ def _prepositional(verb: Token) -> list[tuple[str, Token]]:
         for prep in verb.children
         if prep.dep_ == "prep" and prep.lower_ not in ("during", "like", "because", "without", "than", "by", "before")
         for head in prep.children
-        if head.dep_ == "pobj"
+        if head.dep_ == "pobj" and head.pos_ in ("NOUN", "PROPN")
     ]
 
 
@@ -327,5 +415,3 @@ def _present(verb: Token) -> str:
         return f"{lemma}es"
     return f"{lemma[:-1]}ies" if lemma.endswith("y") and lemma[-2:-1] not in "aeiou" else f"{lemma}s"
 
-
-__all__ = ["Reader", "listed"]
