@@ -145,8 +145,11 @@ class Flushed:
 class VectorStore(Protocol):
     """The vector indexes of the datasets. Writing goes through the outbox, so the port has no upsert."""
 
-    async def search(self, dataset: Dataset, index: IndexName, vector: bytes, limit: int) -> list[Hit]:
-        """The nearest rows, most similar first. An index that is not there yet has none. Raises IndexUnavailable."""
+    async def search(self, dataset: Dataset, index: IndexName, vectors: Sequence[bytes], limit: int) -> list[list[Hit]]:
+        """For each vector the nearest rows, most similar first. An index that is not there yet has none.
+
+        Raises IndexUnavailable.
+        """
         ...
 
     async def flush(self, dataset: Dataset, up_to: int) -> Flushed:
@@ -193,7 +196,7 @@ class GraphStore(Protocol):
         ...
 
     async def facts(self, dataset: Dataset, edge_ids: Sequence[int], match: Match) -> Subgraph:
-        """The facts of these ids that the read time admits, with their ends."""
+        """The first `match.joining` of these facts that the read time admits, newest first, with their ends."""
         ...
 
 

@@ -214,6 +214,10 @@ class OperationCommand(SettingsCommand):
             self.params = [*_operation_params(operation), *self.params]
         return super().get_params(ctx)
 
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.help = self._operation().summary
+        super().format_help_text(ctx, formatter)
+
     def invoke(self, ctx: click.Context) -> None:
         _call(self._operation(), ctx.params)
 

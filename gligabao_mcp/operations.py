@@ -42,7 +42,7 @@ class Operation(Generic[Req, Res]):
     @property
     def summary(self) -> str:
         """What it does, in a sentence."""
-        return (self.handler.__doc__ or self.title).strip().split("\n\n")[0].replace("\n", " ").strip()
+        return " ".join((self.handler.__doc__ or self.title).split("\n\n")[0].split())
 
     @property
     def tool_description(self) -> str:

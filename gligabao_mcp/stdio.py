@@ -87,6 +87,7 @@ async def _stop_on_signal(scope: CancelScope) -> None:
         return  # no receiver there; hosts close stdin
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as received:
         async for _ in received:
+            _leave_in_any_case()
             scope.cancel()
             return
 
@@ -98,10 +99,13 @@ async def _stop_without_parent(scope: CancelScope) -> None:
     parent = os.getppid()
     while os.getppid() == parent:
         await anyio.sleep(PARENT_CHECK_SECONDS)
+    _leave_in_any_case()
     scope.cancel()
 
 
 def _leave_in_any_case() -> None:
+    """Ends the process in five seconds, whatever still blocks: a host that does not read, a disk that does not answer."""
+
     def leave() -> None:
         with contextlib.suppress(OSError):
             sys.stderr.flush()

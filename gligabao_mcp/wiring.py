@@ -89,7 +89,8 @@ async def _warm(providers: Providers, outbox: VectorOutbox) -> None:
     if providers.embedder is None:
         log.warning("no embedder is configured: the graph is stored, vectors are not")
     else:
-        await asyncio.to_thread(outbox.index.warm)
+        with suppress(OSError, RuntimeError, ValueError):  # a folder that can't be used: the first write says so
+            await asyncio.to_thread(outbox.index.warm)
     for client in providers.clients:
         await client.warm()
 

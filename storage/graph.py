@@ -14,7 +14,7 @@ from core.query.subgraph import Match, Subgraph
 from core.text import name_key
 from storage import tables as t
 from storage.database import Database
-from storage.match import by_ids, seeds
+from storage.match import by_ids, descriptions_at, seeds
 from storage.rows import DATASET, EDGE, ENTITY, dataset_of, edge_of, entity_of
 from storage.write import store
 
@@ -59,8 +59,9 @@ class SqlGraph:
 
     async def facts(self, dataset: Dataset, edge_ids: Sequence[int], match: Match) -> Subgraph:
         def read(connection: Connection) -> Subgraph:
-            found = _edges_at(connection, dataset, [t.edges.c.id.in_(edge_ids)], match) if edge_ids else []
-            return _subgraph(connection, dataset, [], found, match)
+            found = _edges_at(connection, dataset, edge_ids, match) if edge_ids else []
+            first = set(sorted((edge.id for edge in found), key=list(edge_ids).index)[: match.joining])
+            return _subgraph(connection, dataset, [], [edge for edge in found if edge.id in first], match)
 
         return await self.database.read(read)
 
@@ -147,11 +148,11 @@ def _same(
 
 def _touching(
     dataset: Dataset, entity_ids: Iterable[int], where: sa.ColumnElement[bool], limit: int | None
-) -> sa.Select[tuple[int]]:
+) -> sa.Select[int]:
     """The ids of the newest facts at these entities: two limited walks along an index, then the newest of both."""
     ids = list(entity_ids)
 
-    def end(column: sa.Column[int]) -> sa.Select[tuple[int]]:
+    def end(column: sa.Column[int]) -> sa.Select[int]:
         mine = (t.edges.c.dataset_id == dataset.id) & column.in_(ids) & where
         found = sa.select(t.edges.c.id, t.edges.c.created_at).where(mine).order_by(*_NEWEST).limit(limit).subquery()
         return sa.select(found)  # pyright: ignore[reportReturnType] -- id, created_at
@@ -164,12 +165,13 @@ def _neighbourhood(connection: Connection, dataset: Dataset, entities: Sequence[
     ids = [e.id for e in entities]
     if not ids:
         return Subgraph()
-    at_these = t.edges.c.source_id.in_(ids) | t.edges.c.target_id.in_(ids)
     if match.known_at is None:
         where = _true_at(match) if match.as_of else sa.true()
-        newest = [i for (i,) in connection.execute(_touching(dataset, ids, where, match.edges))]
-        at_these = t.edges.c.id.in_(newest)
-    found = _edges_at(connection, dataset, [at_these], match)[: match.edges]
+        rows = connection.execute(_touching(dataset, ids, where, match.edges))
+        touching: Sequence[int] | sa.Select[int] = [i for (i,) in rows]
+    else:  # what was true then is known only once the facts are as they were known then
+        touching = _touching(dataset, ids, t.edges.c.created_at <= match.known_at, None)
+    found = _edges_at(connection, dataset, touching, match)[: match.edges]
     return _subgraph(connection, dataset, entities, found, match)
 
 
@@ -179,11 +181,13 @@ def _true_at(match: Match) -> sa.ColumnElement[bool]:
 
 
 def _edges_at(
-    connection: Connection, dataset: Dataset, where: Sequence[sa.ColumnElement[bool]], match: Match
+    connection: Connection, dataset: Dataset, edge_ids: Sequence[int] | sa.Select[int], match: Match
 ) -> list[Edge]:
-    """The facts as they stood at `known_at`, of those the ones that were true at `as_of`, newest first."""
+    """The facts of these ids as they stood at `known_at`, of those the ones that were true at `as_of`, newest first."""
     known = [t.edges.c.created_at <= match.known_at] if match.known_at else []
-    select = EDGE.where(t.edges.c.dataset_id == dataset.id, *where, *known).order_by(*_NEWEST)
+    # The sum keeps SQLite from walking an index over the whole dataset instead of going to these rows.
+    mine = t.edges.c.dataset_id + 0 == dataset.id
+    select = EDGE.where(t.edges.c.id.in_(edge_ids), mine, *known).order_by(*_NEWEST)
     found = [edge_of(row) for row in connection.execute(select)]
     if match.known_at is not None:
         found = _as_known(connection, dataset, found, match)
@@ -215,17 +219,11 @@ def _subgraph(
     have = {e.id: e for e in entities}
     missing = {i for edge in found for i in (edge.source_id, edge.target_id)} - have.keys()
     everyone = [*entities, *by_ids(connection, sorted(missing))]
-    if match.known_at is not None:
-        everyone = _described_as_known(connection, dataset, everyone, match)
-    return Subgraph(tuple(everyone), tuple(found))
+    return Subgraph(tuple(_described_as_known(connection, dataset, everyone, match)), tuple(found))
 
 
 def _described_as_known(
     connection: Connection, dataset: Dataset, everyone: Sequence[Entity], match: Match
 ) -> list[Entity]:
-    v = t.entity_versions
-    later = (
-        sa.select(v).where((v.c.dataset_id == dataset.id) & (v.c.changed_at > match.known_at)).order_by(v.c.seq.desc())
-    )
-    then = {row.entity_id: row.description for row in connection.execute(later)}
+    then = descriptions_at(connection, dataset.id, match.known_at) if match.known_at else {}
     return [replace(e, description=then.get(e.id, e.description)) for e in everyone]

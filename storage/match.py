@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from core.graph import Entity
-from core.query.score import IN_DESCRIPTION, IN_NAME, score_keys
+from core.query.score import IN_DESCRIPTION, IN_NAME, pieces, score_keys
 from core.query.subgraph import Match
 from core.text import fold
 from storage.rows import ENTITY, entity_of
@@ -19,6 +20,10 @@ from storage.tables import entity_versions
 
 # SQLite refuses longer patterns (50,000 bytes); what is longer is looked for in a slower way.
 LONGEST_PATTERN = 1_000
+# A question with more pieces that could be a name is compared with every name instead.
+MOST_PIECES = 300
+
+_RECENT = (t.c.updated_at.desc(), t.c.id.desc())
 
 
 class _Keys(NamedTuple):
@@ -46,12 +51,12 @@ def seeds(connection: Connection, dataset_id: int, match: Match) -> list[Entity]
         for few in (*_named(connection, mine, match), *_described_otherwise(connection, dataset_id, mine, match))
     }
     if match.terms:
-        for row in connection.execute(_top(connection, dataset_id, match, match.seeds + len(best))):
+        for row in _top(connection, dataset_id, match, match.seeds + len(best)):
             best.setdefault(row.id, (row.points, row.updated_at, row.id))
     ranked = sorted((found for found in best.values() if found[0] > 0), reverse=True)
     if ranked:
         return by_ids(connection, [i for _, _, i in ranked[: match.seeds]])
-    recent = ENTITY.where(mine).order_by(t.c.updated_at.desc(), t.c.id.desc()).limit(match.recent)
+    recent = ENTITY.where(mine).order_by(*_RECENT).limit(match.recent)
     return [entity_of(row) for row in connection.execute(recent)]
 
 
@@ -69,11 +74,18 @@ def descriptions_at(connection: Connection, dataset_id: int, known_at: datetime)
     return {row.entity_id: row.description for row in rows}  # of several the earliest, read last, stays
 
 
+# The few that are scored here -----------------------------------------------------------------------------------------
+
+
 def _named(connection: Connection, mine: sa.ColumnElement[bool], match: Match) -> Iterable[_Keys]:
-    """The entities whose name stands in the question, if perhaps only as a part of a word."""
-    columns = (t.c.id, t.c.name_key, t.c.desc_key, t.c.updated_at)
-    position = sa.func.strpos if connection.dialect.name == "postgresql" else sa.func.instr
-    named = sa.select(*columns).where(mine & (position(sa.literal(match.question_key), t.c.name_key) > 0))
+    """The entities whose name stands whole in the question, if perhaps only as a part of a word."""
+    names = pieces(match.question_key, MOST_PIECES)
+    if names is None:
+        position = sa.func.strpos if connection.dialect.name == "postgresql" else sa.func.instr
+        mine &= position(sa.literal(match.question_key), t.c.name_key) > 0
+    else:
+        mine &= t.c.name_key.in_(names)
+    named = sa.select(t.c.id, t.c.name_key, t.c.desc_key, t.c.updated_at).where(mine)
     return (_Keys(*row) for row in connection.execute(named))
 
 
@@ -90,44 +102,58 @@ def _described_otherwise(
     return [_Keys(row.id, row.name_key, fold(then[row.id]), row.updated_at) for row in rows]
 
 
-def _top(connection: Connection, dataset_id: int, match: Match, limit: int) -> sa.Select[tuple[Any, ...]]:
-    """Ids by the points of their terms, best first. The inner LIMIT keeps the points from being computed twice."""
-    points = _points(connection, match.terms).label("points")
-    where = _scanned(connection, dataset_id)
-    if match.known_at is not None:
-        where &= t.c.created_at <= match.known_at
-    everyone = sa.select(t.c.id, t.c.updated_at, points).where(where)
-    inner = (everyone if connection.dialect.name == "postgresql" else everyone.limit(-1).offset(0)).subquery()
-    newest = (inner.c.updated_at.desc(), inner.c.id.desc())
-    return sa.select(inner).where(inner.c.points > 0).order_by(inner.c.points.desc(), *newest).limit(limit)
+# All others, by the points of their terms -----------------------------------------------------------------------------
 
 
-def _scanned(connection: Connection, dataset_id: int) -> sa.ColumnElement[bool]:
-    """The rows of the dataset. SQLite keeps no statistics: it would jump from an index to every single row, which
-    takes twice as long as reading the table from end to end where most of it belongs to the dataset."""
-    if connection.dialect.name == "postgresql":
-        return t.c.dataset_id == dataset_id
-    mine = sa.select(sa.func.count()).where(t.c.dataset_id == dataset_id).scalar_subquery()
-    all_of_it = sa.select(sa.func.max(t.c.id)).scalar_subquery()
-    dense = connection.execute(sa.select(3 * mine > all_of_it)).scalar()
-    return t.c.dataset_id + 0 == dataset_id if dense else t.c.dataset_id == dataset_id
+def _top(connection: Connection, dataset_id: int, match: Match, rows: int) -> Iterable[sa.Row[Any]]:
+    """Id, time and points of the best entities, best first."""
+    postgresql = connection.dialect.name == "postgresql"
+    plain = all(len(w) <= LONGEST_PATTERN and not set(w) & set("*?[") for w in match.terms)
+    how = "strpos" if postgresql else "GLOB" if plain else "instr"
+    dense = not postgresql and bool(connection.execute(_DENSE, {"dataset_id": dataset_id}).scalar())
+    words = {f"word{i}": f"*{w}*" if how == "GLOB" else w for i, w in enumerate(match.terms)}
+    known = {} if match.known_at is None else {"known_at": match.known_at}
+    best = _best(len(words), how, dense=dense, earlier=bool(known))
+    return connection.execute(best, {"dataset_id": dataset_id, "rows": rows, **words, **known})
 
 
-def _points(connection: Connection, words: Sequence[str]) -> sa.ColumnElement[int]:
-    def points(column: sa.Column[str], word: str, worth: int) -> sa.ColumnElement[int]:
-        return sa.case((_holds(connection, column, word), worth), else_=0)
+# SQLite keeps no statistics: it would jump from an index to every single row, which takes twice as long as reading the
+# table from end to end where most of it belongs to the dataset.
+_MINE = t.c.dataset_id == sa.bindparam("dataset_id")
+_OTHERS = (t.c.dataset_id < sa.bindparam("dataset_id")) | (t.c.dataset_id > sa.bindparam("dataset_id"))
+_DENSE = sa.select(
+    sa.case(
+        (~sa.exists().where(_OTHERS), True),
+        else_=3 * sa.select(sa.func.count()).where(_MINE).scalar_subquery()
+        > sa.select(sa.func.max(t.c.id)).scalar_subquery(),
+    )
+)
 
-    parts = [points(t.c.name_key, w, IN_NAME) for w in words] + [points(t.c.desc_key, w, IN_DESCRIPTION) for w in words]
-    total: sa.ColumnElement[int] = parts[0]
-    for part in parts[1:]:
-        total = total + part
+
+@lru_cache(maxsize=128)
+def _best(words: int, how: str, *, dense: bool, earlier: bool) -> sa.Select[*tuple[Any, ...]]:
+    """The statement for so many words. The inner LIMIT keeps SQLite from computing the points twice."""
+    where = t.c.dataset_id + 0 == sa.bindparam("dataset_id") if dense else _MINE
+    if earlier:
+        where &= t.c.created_at <= sa.bindparam("known_at")
+    everyone = sa.select(t.c.id, t.c.updated_at, _points(words, how).label("points")).where(where)
+    inner = (everyone if how == "strpos" else everyone.limit(-1).offset(0)).subquery()
+    order = (inner.c.points.desc(), inner.c.updated_at.desc(), inner.c.id.desc())
+    return sa.select(inner).where(inner.c.points > 0).order_by(*order).limit(sa.bindparam("rows", type_=sa.Integer))
+
+
+def _points(words: int, how: str) -> sa.ColumnElement[int]:
+    def points(column: sa.Column[str], number: int, worth: int) -> sa.ColumnElement[int]:
+        return sa.case((_holds(column, sa.bindparam(f"word{number}", type_=sa.String), how), worth), else_=0)
+
+    total: sa.ColumnElement[int] = sa.literal_column("0")
+    for number in range(words):
+        total = total + points(t.c.name_key, number, IN_NAME) + points(t.c.desc_key, number, IN_DESCRIPTION)
     return total
 
 
-def _holds(connection: Connection, text: sa.Column[str], word: str) -> sa.ColumnElement[bool]:
+def _holds(text: sa.Column[str], word: sa.BindParameter[str], how: str) -> sa.ColumnElement[bool]:
     """Whether the text holds the word. GLOB is three times as fast as instr, and a word has none of its signs."""
-    if connection.dialect.name == "postgresql":
-        return sa.func.strpos(text, word) > 0
-    if len(word) > LONGEST_PATTERN or any(sign in word for sign in "*?["):
-        return sa.func.instr(text, word) > 0
-    return text.op("GLOB", is_comparison=True)(f"*{word}*")
+    if how == "GLOB":
+        return text.op("GLOB", is_comparison=True)(word)
+    return (sa.func.strpos if how == "strpos" else sa.func.instr)(text, word) > 0

@@ -45,9 +45,9 @@ class VectorOutbox:
         self.embedder = embedder
         self._turns: dict[int, asyncio.Lock] = {}
 
-    async def search(self, dataset: Dataset, index: IndexName, vector: bytes, limit: int) -> list[Hit]:
+    async def search(self, dataset: Dataset, index: IndexName, vectors: Sequence[bytes], limit: int) -> list[list[Hit]]:
         try:
-            return await asyncio.to_thread(self.index.search, dataset.id, index, vector, limit)
+            return await asyncio.to_thread(self.index.search, dataset.id, index, vectors, limit)
         except (OSError, RuntimeError, ValueError) as failure:
             raise IndexUnavailable(f"the vector index could not be read ({type(failure).__name__})") from failure
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -43,8 +45,7 @@ class SqlRuns:
             "created_at": datetime.now(UTC),
             "owner": self.owner,
         }
-        insert = sa.insert(t.runs).values(row).returning(t.runs.c.id)
-        return await self._write(lambda connection: int(connection.execute(insert).scalar_one()))
+        return await self._write(lambda connection: int(connection.execute(_INSERT_RUN, row).scalar_one()))
 
     async def stages(self, run: RunOf, records: Sequence[StageRecord]) -> None:
         await self._write(lambda connection: _save(connection, run, records))
@@ -61,7 +62,7 @@ class SqlRuns:
 
         def write(connection: Connection) -> None:
             _save(connection, run, records)
-            connection.execute(sa.update(t.runs).where(t.runs.c.id == run.run_id).values(values))
+            connection.execute(_END_RUN, values | {"row": run.run_id})
 
         await self._write(write)
 
@@ -91,21 +92,33 @@ class SqlRuns:
 
 
 def _save(connection: Connection, run: RunOf, records: Sequence[StageRecord]) -> None:
-    if run.run_id is None:
+    if run.run_id is None or not records:
         return
     for record in records:
         record.inference_ids += [_insert_inference(connection, call, run) for call in record.unrecorded]
         record.unrecorded.clear()
-        row = {
+    rows = [
+        {
+            "run_id": run.run_id,
+            "stage": record.stage,
             "status": record.status,
             "started_at": record.started_at,
             "finished_at": record.finished_at,
             "error": record.error,
             "inference_ids": record.inference_ids,
         }
-        key = (t.run_stages.c.run_id == run.run_id) & (t.run_stages.c.stage == record.stage)
-        if not connection.execute(sa.update(t.run_stages).where(key).values(row)).rowcount:
-            connection.execute(sa.insert(t.run_stages).values(row | {"run_id": run.run_id, "stage": record.stage}))
+        for record in records
+    ]
+    connection.execute(_upsert_stages(connection.dialect.name), rows)
+
+
+@cache
+def _upsert_stages(dialect_name: str) -> Any:
+    insert = (postgresql if dialect_name == "postgresql" else sqlite).insert(t.run_stages)
+    changing = ("status", "finished_at", "error", "inference_ids")
+    return insert.on_conflict_do_update(
+        index_elements=["run_id", "stage"], set_={name: insert.excluded[name] for name in changing}
+    )
 
 
 def _insert_inference(connection: Connection, call: ModelCall, run: RunOf) -> int:
@@ -113,10 +126,15 @@ def _insert_inference(connection: Connection, call: ModelCall, run: RunOf) -> in
     inference = call.inference
     if inference.model and not inference.error:
         model = {"name": inference.model, "provider": inference.provider, "first_seen_at": now}
-        connection.execute(insert_or_ignore(connection, t.models, ["name"]), [model])
+        connection.execute(insert_or_ignore(connection.dialect.name, t.models, "name"), [model])
     whose = {"user_id": run.user_id, "dataset": run.dataset, "session_id": run.session_id, "run_id": run.run_id}
     row = _inference_row(inference, call.type, call.stage) | whose | {"created_at": now}
-    return int(connection.execute(sa.insert(t.inferences).values(row).returning(t.inferences.c.id)).scalar_one())
+    return int(connection.execute(_INSERT_INFERENCE, row).scalar_one())
+
+
+_INSERT_RUN = sa.insert(t.runs).returning(t.runs.c.id)
+_END_RUN = sa.update(t.runs).where(t.runs.c.id == sa.bindparam("row"))
+_INSERT_INFERENCE = sa.insert(t.inferences).returning(t.inferences.c.id)
 
 
 def _inference_row(inference: Inference, type_: InferenceType, stage: str) -> dict[str, object]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from core.ports import Hit
 
@@ -64,16 +64,21 @@ class LanceIndex:
             if self._writes[name] % OPTIMIZE_EVERY == 0:
                 table.optimize(cleanup_older_than=timedelta(minutes=1))
 
-    def search(self, dataset_id: int, index: str, vector: bytes, limit: int) -> list[Hit]:
-        """The nearest rows by cosine, most similar first; none where the table is not there."""
-        import numpy as np
+    def search(self, dataset_id: int, index: str, vectors: Sequence[bytes], limit: int) -> list[list[Hit]]:
+        """For each vector the nearest rows by cosine, most similar first; none where the table is not there.
 
+        One request for all of them: a request of its own for each is seven times slower.
+        """
+        np: Any = import_module("numpy")
         table = self._table(table_name(dataset_id, index), None)
-        if table is None:
-            return []
-        query = np.frombuffer(vector, dtype="<f4")
-        found = table.search(query).distance_type("cosine").select(["ref_id", "_distance"]).limit(limit).to_list()
-        return [Hit(int(row["ref_id"]), 1.0 - float(row["_distance"])) for row in found]
+        near: list[list[Hit]] = [[] for _ in vectors]
+        if table is None or not vectors:
+            return near
+        query = np.stack([np.frombuffer(vector, dtype="<f4") for vector in vectors])
+        request = table.search(query).distance_type("cosine").select(["ref_id", "_distance"])
+        for row in cast("list[dict[str, Any]]", request.limit(limit).to_list()):
+            near[row.get("query_index", 0)].append(Hit(int(row["ref_id"]), 1.0 - float(row["_distance"])))
+        return [sorted(hits, key=lambda hit: -hit.similarity) for hits in near]
 
     def warm(self) -> None:
         """Imports the library and opens the folder."""

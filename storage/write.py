@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,14 +14,39 @@ from sqlalchemy.engine import Connection
 
 from core.errors import Stale
 from core.extraction import CALLER
-from core.graph import Dataset, Edge, Entity, EntityRef, GraphChange, StatedEdge, Stored, Verdict
-from core.temporal import Closing, Settlement, settle, superseded_by
+from core.graph import Dataset, Edge, Entity, EntityRef, GraphChange, Stored
+from core.reconcile import Placed, Reconciled, reconcile, with_ids
 from core.text import DEFAULT_TYPE, fold, name_key
 from storage import tables as t
 from storage.rows import DATASET, EDGE, ENTITY, dataset_of, edge_of, entity_of
 
 # How long a process may take to bring its vectors to the index before another one does it.
 LEASE = timedelta(seconds=30)
+
+# Building a statement costs more than running it, so the hot ones are built once.
+_MINE = (t.datasets.c.user_id == sa.bindparam("whose")) & (t.datasets.c.name == sa.bindparam("dataset"))
+_NEXT_COMMIT = (
+    sa.update(t.datasets)
+    .where(_MINE)
+    .values(
+        head_seq=t.datasets.c.head_seq + 1,
+        embedding_model=sa.func.coalesce(t.datasets.c.embedding_model, sa.bindparam("model", type_=sa.String)),
+        embedding_dim=sa.func.coalesce(t.datasets.c.embedding_dim, sa.bindparam("dim", type_=sa.Integer)),
+    )
+    .returning(*DATASET.selected_columns)
+)
+_NAMED = ENTITY.where(
+    t.entities.c.dataset_id == sa.bindparam("dataset"),
+    t.entities.c.name_key.in_(sa.bindparam("keys", expanding=True)),
+).order_by(t.entities.c.id)
+_MENTIONED = sa.update(t.entities).where(t.entities.c.id == sa.bindparam("row"))
+_NEW_TIMES = sa.update(t.edges).where(t.edges.c.id == sa.bindparam("row"))
+_IN_DATASET = EDGE.where(t.edges.c.dataset_id == sa.bindparam("dataset")).order_by(t.edges.c.id)
+_SAME = _IN_DATASET.where(
+    sa.tuple_(t.edges.c.source_id, t.edges.c.target_id, t.edges.c.relation).in_(sa.bindparam("triples", expanding=True))
+)
+_BY_ID = _IN_DATASET.where(t.edges.c.id.in_(sa.bindparam("ids", expanding=True)))
+_CLOSED_BY = _IN_DATASET.where(t.edges.c.closed_by.in_(sa.bindparam("ids", expanding=True)))
 
 
 def store(connection: Connection, change: GraphChange, owner: str) -> Stored:
@@ -39,44 +66,38 @@ class _Store:
         self.seq = self.dataset.head_seq
 
     def run(self) -> Stored:
-        ids = self._entities()
-        listed = [ids[e.ref] for e in self.change.extraction.entities]
-        self._refuse_if_stale(set(ids.values()))
+        entities = self._entities()
+        listed = list(dict.fromkeys(entity.ref for entity in self.change.extraction.entities))
+        self._refuse_if_stale({entity.id for entity in entities.values()})
         artifact_id = self._artifact()
-        edge_ids, invalidated = self._edges(ids, artifact_id)
-        unique = list(dict.fromkeys(edge_ids))
-        self._link("entity", list(dict.fromkeys(ids.values())), artifact_id)
-        self._link("edge", unique, artifact_id)
-        entities = self._rows(ENTITY, t.entities.c.id, ids.values(), entity_of)
-        edges = self._rows(EDGE, t.edges.c.id, unique, edge_of)
-        queued = self._queue(entities, edges)
-        self._commit_row(artifact_id, len(entities), len(unique), len(invalidated))
+        edges, invalidated = self._facts(entities, artifact_id)
+        mentioned = list({entity.id: entity for entity in entities.values()}.values())
+        self._link("entity", [entity.id for entity in mentioned], artifact_id)
+        self._link("edge", [edge.id for edge in edges], artifact_id)
+        queued = self._queue(mentioned, edges)
+        self._commit_row(artifact_id, len(mentioned), len(edges), len(invalidated))
         self._register_caller()
+        ids = {entities[ref].id for ref in listed}
         return Stored(
             dataset=self.dataset,
             seq=self.seq,
             artifact_id=artifact_id,
-            entities=tuple(entities[i] for i in listed),
-            endpoints=tuple(e for i, e in entities.items() if i not in listed),
-            edges=tuple(edges[i] for i in unique),
-            invalidated=tuple(sorted(invalidated)),
+            entities=tuple(entities[ref] for ref in listed),
+            endpoints=tuple(entity for entity in mentioned if entity.id not in ids),
+            edges=edges,
+            invalidated=invalidated,
             queued=queued,
         )
 
     def _take_commit(self) -> Dataset:
         """The dataset with its next commit number. Holds its row, so that one dataset has one writer at a time."""
         change = self.change
-        fresh = {"user_id": change.user_id, "name": change.dataset, "head_seq": 0, "created_at": self.now}
-        self._insert_or_ignore(t.datasets, [fresh], ["user_id", "name"])
-        values: dict[str, Any] = {"head_seq": t.datasets.c.head_seq + 1}
-        if change.vectors is not None:
-            values["embedding_model"] = sa.func.coalesce(t.datasets.c.embedding_model, change.vectors.model)
-            values["embedding_dim"] = sa.func.coalesce(t.datasets.c.embedding_dim, change.vectors.dim)
-        mine = (t.datasets.c.user_id == change.user_id) & (t.datasets.c.name == change.dataset)
-        row = self.connection.execute(
-            sa.update(t.datasets).where(mine).values(values).returning(*DATASET.selected_columns)
-        )
-        return dataset_of(row.one())
+        if change.read_seq is None:
+            fresh = {"user_id": change.user_id, "name": change.dataset, "head_seq": 0, "created_at": self.now}
+            self._insert_or_ignore(t.datasets, [fresh], ["user_id", "name"])
+        index = (change.vectors.model, change.vectors.dim) if change.vectors else (None, None)
+        values = {"whose": change.user_id, "dataset": change.dataset, "model": index[0], "dim": index[1]}
+        return dataset_of(self.connection.execute(_NEXT_COMMIT, values).one())
 
     def _refuse_if_stale(self, entity_ids: set[int]) -> None:
         read = self.change.read_seq or 0
@@ -102,174 +123,190 @@ class _Store:
 
     # Entities ---------------------------------------------------------------------------------------------------------
 
-    def _entities(self) -> dict[EntityRef, int]:
-        """The id of every entity that the text lists or an edge names, in that order, stored if it was not there."""
+    def _entities(self) -> dict[EntityRef, Entity]:
+        """Every entity that the text lists or an edge names, in that order, stored if it was not there."""
         extraction = self.change.extraction
-        stored = self._stored_entities({e.ref.key for e in extraction.entities} | self._endpoint_keys())
-        by_ref = {EntityRef(name_key(e.name), e.type): e for e in stored}
-        by_name: dict[str, Entity] = {}
-        for entity in stored:
-            by_name.setdefault(name_key(entity.name), entity)
         wanted: dict[EntityRef, tuple[str, str]] = {e.ref: (e.name, e.description) for e in extraction.entities}
         for edge in extraction.edges:
             for name in (edge.source, edge.target):
                 wanted.setdefault(extraction.ref(name), (name, ""))
-        ids: dict[EntityRef, int] = {}
-        new: list[EntityRef] = []
-        for ref, (_, description) in wanted.items():
-            known = by_name.get(ref.key) if ref.type is None else by_ref.get(ref)
-            if known is None:
-                new.append(ref)
-            else:
-                ids[ref] = known.id
-                self._mention(known, description)
-        ids |= zip(new, self._inserted(t.entities, [self._entity_row(ref, *wanted[ref]) for ref in new]), strict=True)
-        return {ref: ids[ref] for ref in wanted}
+        known = self._known({ref.key for ref in wanted})
+        new = [self._new_entity(ref, *wanted[ref]) for ref in wanted if ref not in known]
+        ids = self._inserted(t.entities, [self._entity_row(entity) for entity in new])
+        added = {
+            ref: replace(e, id=i) for ref, e, i in zip((r for r in wanted if r not in known), new, ids, strict=True)
+        }
+        mentioned = self._mention({ref: known[ref] for ref in wanted if ref in known}, wanted)
+        return {ref: added.get(ref) or mentioned[ref] for ref in wanted}
 
-    def _endpoint_keys(self) -> set[str]:
-        return {name_key(name) for edge in self.change.extraction.edges for name in (edge.source, edge.target)}
+    def _known(self, keys: set[str]) -> dict[EntityRef, Entity]:
+        """The stored entities of these names, by name and type, and by name alone (the first of that name)."""
+        known: dict[EntityRef, Entity] = {}
+        for row in self.connection.execute(_NAMED, {"dataset": self.dataset.id, "keys": list(keys)}):
+            entity = entity_of(row)
+            key = name_key(entity.name)
+            known[EntityRef(key, entity.type)] = entity
+            known.setdefault(EntityRef(key, None), entity)
+        return known
 
-    def _stored_entities(self, keys: set[str]) -> list[Entity]:
-        mine = (t.entities.c.dataset_id == self.dataset.id) & t.entities.c.name_key.in_(keys)
-        return [entity_of(row) for row in self.connection.execute(ENTITY.where(mine).order_by(t.entities.c.id))]
+    def _new_entity(self, ref: EntityRef, name: str, description: str) -> Entity:
+        model_id = self.change.extraction.model_id
+        return Entity(0, name, ref.type or DEFAULT_TYPE, description, model_id, self.now, self.now)
 
-    def _entity_row(self, ref: EntityRef, name: str, description: str) -> dict[str, Any]:
+    def _entity_row(self, entity: Entity) -> dict[str, Any]:
         return {
             "dataset_id": self.dataset.id,
-            "name": name,
-            "name_key": ref.key,
-            "type": ref.type or DEFAULT_TYPE,
-            "description": description,
-            "desc_key": fold(description),
-            "model_id": self.change.extraction.model_id,
+            "name": entity.name,
+            "name_key": name_key(entity.name),
+            "type": entity.type,
+            "description": entity.description,
+            "desc_key": fold(entity.description),
+            "model_id": entity.model_id,
             "created_at": self.now,
             "updated_at": self.now,
             "created_seq": self.seq,
             "text_seq": self.seq,
         }
 
-    def _mention(self, known: Entity, description: str) -> None:
-        """A stored entity named again is recent again; a non-empty description replaces its own."""
-        values: dict[str, Any] = {"updated_at": self.now}
-        if description and description != known.description:
-            values |= {"description": description, "desc_key": fold(description), "text_seq": self.seq}
-            before = {
-                "entity_id": known.id,
-                "seq": self.seq,
-                "dataset_id": self.dataset.id,
-                "changed_at": self.now,
-                "name": known.name,
-                "type": known.type,
-                "description": known.description,
-            }
-            self._insert_or_ignore(t.entity_versions, [before], ["entity_id", "seq"])
-        self.connection.execute(sa.update(t.entities).where(t.entities.c.id == known.id).values(values))
-
-    # Facts ------------------------------------------------------------------------------------------------------------
-
-    def _edges(self, ids: Mapping[EntityRef, int], artifact_id: int) -> tuple[list[int], set[int]]:
-        """The id of the stored fact for each stated one, in order, and the ids of the facts that were closed.
-
-        Facts are settled oldest first, so that of two that close the same one the earlier sets its end.
-        """
-        extraction = self.change.extraction
-        placed: dict[int, int] = {}
-        invalidated: set[int] = set()
-        for index in sorted(range(len(extraction.edges)), key=lambda i: extraction.edges[i].valid_at):
-            new = extraction.edges[index]
-            source, target = ids[extraction.ref(new.source)], ids[extraction.ref(new.target)]
-            settled = self._settle(new, source, target, self.change.verdicts[index])
-            placed[index] = (
-                settled.merged_into
-                or self._inserted(t.edges, [self._edge_row(new, source, target, artifact_id, settled)])[0]
-            )
-            for closing in settled.changes:
-                self._change_times(closing, placed[index])
-            invalidated.update(settled.invalidated)
-        return [placed[i] for i in range(len(extraction.edges))], invalidated
-
-    def _settle(self, new: StatedEdge, source: int, target: int, verdict: Verdict) -> Settlement:
-        triple = (
-            (t.edges.c.source_id == source) & (t.edges.c.target_id == target) & (t.edges.c.relation == new.relation)
-        )
-        named = {*verdict.contradicts, *([] if verdict.duplicate_of is None else [verdict.duplicate_of])}
-        return settle(
-            new,
-            same=self._facts(triple),
-            candidates=self._facts(t.edges.c.id.in_(named)) if named else [],
-            superseded=self._superseded(verdict.contradicts),
-            verdict=verdict,
-            reference_time=self.change.artifact.valid_at,
-            now=self.now,
-        )
-
-    def _facts(self, where: sa.ColumnElement[bool]) -> list[Edge]:
-        found = EDGE.where((t.edges.c.dataset_id == self.dataset.id) & where).order_by(t.edges.c.id)
-        return [edge_of(row) for row in self.connection.execute(found)]
-
-    def _superseded(self, edge_ids: Sequence[int]) -> list[Edge]:
-        closed: dict[int, Edge] = {}
-        frontier = set(edge_ids)
-        while frontier:
-            step = [e for e in self._facts(t.edges.c.closed_by.in_(frontier)) if e.id not in closed]
-            closed |= {e.id: e for e in step}
-            frontier = {e.id for e in step}
-        return superseded_by(edge_ids, list(closed.values()))
-
-    def _edge_row(
-        self, new: StatedEdge, source: int, target: int, artifact_id: int, settled: Settlement
-    ) -> dict[str, Any]:
-        ended = settled.invalid_at is not None
-        return {
-            "dataset_id": self.dataset.id,
-            "source_id": source,
-            "target_id": target,
-            "relation": new.relation,
-            "description": new.description,
-            "artifact_id": artifact_id,
-            "model_id": self.change.extraction.model_id,
-            "valid_at": new.valid_at,
-            "invalid_at": settled.invalid_at,
-            "created_at": self.now,
-            "expired_at": settled.expired_at,
-            "valid_at_source": new.valid_at_source,
-            "invalid_at_source": settled.invalid_at_source,
-            "valid_precision": new.valid_precision,
-            "invalid_precision": new.invalid_precision,
-            "invalid_set_at": self.now if ended else None,
-            "invalid_set_seq": self.seq if ended else None,
-            "closed_by": settled.closed_by,
-            "created_seq": self.seq,
-            "expired_seq": self.seq if settled.expired_at else None,
+    def _mention(
+        self, known: dict[EntityRef, Entity], wanted: dict[EntityRef, tuple[str, str]]
+    ) -> dict[EntityRef, Entity]:
+        """Stored entities named again are recent again; a non-empty description replaces the stored one."""
+        told = {
+            ref: replace(e, updated_at=self.now, description=wanted[ref][1] or e.description)
+            for ref, e in known.items()
         }
+        described = [ref for ref, entity in told.items() if entity.description != known[ref].description]
+        if told:
+            rows = [{"row": i, "updated_at": self.now} for i in {entity.id for entity in told.values()}]
+            self.connection.execute(_MENTIONED, rows)
+        if described:
+            self._insert_or_ignore(
+                t.entity_versions, [self._entity_version(known[ref]) for ref in described], ["entity_id", "seq"]
+            )
+            self.connection.execute(_MENTIONED, [self._description(told[ref]) for ref in described])
+        return told
 
-    def _change_times(self, closing: Closing, new_id: int) -> None:
-        """The fact's new times; its old ones stay readable in gb_edge_versions."""
-        row = self.connection.execute(sa.select(t.edges).where(t.edges.c.id == closing.edge_id)).one()
-        before = {
-            "edge_id": row.id,
+    def _description(self, entity: Entity) -> dict[str, Any]:
+        text = entity.description
+        return {"row": entity.id, "description": text, "desc_key": fold(text), "text_seq": self.seq}
+
+    def _entity_version(self, before: Entity) -> dict[str, Any]:
+        return {
+            "entity_id": before.id,
             "seq": self.seq,
             "dataset_id": self.dataset.id,
             "changed_at": self.now,
-            "valid_at": row.valid_at,
-            "invalid_at": row.invalid_at,
-            "expired_at": row.expired_at,
+            "name": before.name,
+            "type": before.type,
+            "description": before.description,
         }
-        self._insert_or_ignore(t.edge_versions, [before], ["edge_id", "seq"])
+
+    # Facts ------------------------------------------------------------------------------------------------------------
+
+    def _facts(self, entities: dict[EntityRef, Entity], artifact_id: int) -> tuple[tuple[Edge, ...], tuple[int, ...]]:
+        """The facts of the text as they are stored now, each once, and the ids of those that were closed."""
+        extraction = self.change.extraction
+        placed = [
+            Placed(edge, entities[extraction.ref(edge.source)], entities[extraction.ref(edge.target)], verdict)
+            for edge, verdict in zip(extraction.edges, self.change.verdicts, strict=True)
+        ]
+        reconciled = reconcile(
+            placed,
+            self._touched(placed),
+            artifact_id=artifact_id,
+            model_id=extraction.model_id,
+            reference_time=self.change.artifact.valid_at,
+            now=self.now,
+        )
+        ids = self._insert_facts(reconciled)
+        self._change_facts(reconciled, ids)
+        return with_ids(reconciled, ids), reconciled.invalidated
+
+    def _touched(self, placed: Sequence[Placed]) -> list[Edge]:
+        """The stored facts that the new ones may repeat, end or contradict, and those that these had closed."""
+        if not placed:
+            return []
+        found = self._edges(_SAME, triples=[fact.triple for fact in placed])
+        named = {i for fact in placed for i in (*fact.verdict.contradicts, fact.verdict.duplicate_of or 0)} - {0}
+        if named:
+            found |= self._edges(_BY_ID, ids=list(named))
+        while named:
+            closed = {i: e for i, e in self._edges(_CLOSED_BY, ids=list(named)).items() if i not in found}
+            found |= closed
+            named = set(closed)
+        return list(found.values())
+
+    def _edges(self, select: sa.Select[*tuple[Any, ...]], **values: object) -> dict[int, Edge]:
+        rows = self.connection.execute(select, {"dataset": self.dataset.id, **values})
+        return {edge.id: edge for edge in map(edge_of, rows)}
+
+    def _insert_facts(self, reconciled: Reconciled) -> dict[int, int]:
+        """The ids of the new facts, by the ones that they were reconciled under."""
+        rows = [self._edge_row(edge) | precision for edge, precision in _with_precision(reconciled)]
+        return dict(zip((edge.id for _, edge in reconciled.new), self._inserted(t.edges, rows), strict=True))
+
+    def _edge_row(self, edge: Edge) -> dict[str, Any]:
+        ended = edge.invalid_at is not None
+        return {
+            "dataset_id": self.dataset.id,
+            "source_id": edge.source_id,
+            "target_id": edge.target_id,
+            "relation": edge.relation,
+            "description": edge.description,
+            "artifact_id": edge.artifact_id,
+            "model_id": edge.model_id,
+            "valid_at": edge.valid_at,
+            "invalid_at": edge.invalid_at,
+            "created_at": self.now,
+            "expired_at": edge.expired_at,
+            "valid_at_source": edge.valid_at_source,
+            "invalid_at_source": edge.invalid_at_source,
+            "invalid_set_at": self.now if ended else None,
+            "invalid_set_seq": self.seq if ended else None,
+            "closed_by": edge.closed_by,
+            "created_seq": self.seq,
+            "expired_seq": self.seq if edge.expired_at else None,
+        }
+
+    def _change_facts(self, reconciled: Reconciled, ids: dict[int, int]) -> None:
+        """New times for stored facts; the old ones stay readable in gb_edge_versions."""
+        changes = [
+            (before, replace(after, closed_by=ids.get(after.closed_by or 0, after.closed_by)))
+            for before, after in reconciled.changed
+        ]
+        if changes:
+            versions = [self._edge_version(before) for before, _ in changes]
+            self._insert_or_ignore(t.edge_versions, versions, ["edge_id", "seq"])
+            for before, after in changes:
+                self.connection.execute(_NEW_TIMES, [self._new_times(before, after)])
+
+    def _edge_version(self, before: Edge) -> dict[str, Any]:
+        return {
+            "edge_id": before.id,
+            "seq": self.seq,
+            "dataset_id": self.dataset.id,
+            "changed_at": self.now,
+            "valid_at": before.valid_at,
+            "invalid_at": before.invalid_at,
+            "expired_at": before.expired_at,
+        }
+
+    def _new_times(self, before: Edge, after: Edge) -> dict[str, Any]:
         values: dict[str, Any] = {
-            "valid_at": closing.valid_at,
-            "valid_at_source": closing.valid_at_source,
-            "invalid_at": closing.invalid_at,
-            "invalid_at_source": closing.invalid_at_source,
-            "expired_at": closing.expired_at,
+            "row": after.id,
+            "valid_at": after.valid_at,
+            "valid_at_source": after.valid_at_source,
+            "invalid_at": after.invalid_at,
+            "invalid_at_source": after.invalid_at_source,
+            "expired_at": after.expired_at,
+            "closed_by": after.closed_by,
         }
-        if closing.invalid_at != row.invalid_at:
+        if after.invalid_at != before.invalid_at:
             values |= {"invalid_set_at": self.now, "invalid_set_seq": self.seq}
-        if closing.expired_at is not None and row.expired_at is None:
+        if after.expired_at is not None and before.expired_at is None:
             values |= {"expired_seq": self.seq}
-        if closing.closed_by_new:
-            values |= {"closed_by": new_id}
-        self.connection.execute(sa.update(t.edges).where(t.edges.c.id == closing.edge_id).values(values))
+        return values
 
     # Links, vectors, the commit ---------------------------------------------------------------------------------------
 
@@ -283,13 +320,12 @@ class _Store:
             rows = [row | {"session_id": session_id, "first_seen_at": self.now} for row in base]
             self._insert_or_ignore(sessions, rows, [f"{kind}_id", "session_id"])
 
-    def _queue(self, entities: Mapping[int, Entity], edges: Mapping[int, Edge]) -> int:
+    def _queue(self, entities: Iterable[Entity], edges: Iterable[Edge]) -> int:
         """The vectors of every entity and fact of the text into the outbox; leased, for this process brings them."""
         vectors = self.change.vectors
         if vectors is None and not self.change.embed_later:
             return 0
-        texts = [("entities", e.id, e.as_text) for e in entities.values()]
-        texts += [("edges", e.id, e.as_text) for e in edges.values()]
+        texts = [("entities", e.id, e.as_text) for e in entities] + [("edges", e.id, e.as_text) for e in edges]
         rows = [
             self._outbox_row(index, ref_id, text, vectors.of.get(text) if vectors else None)
             for index, ref_id, text in texts
@@ -307,13 +343,10 @@ class _Store:
             "vector": vector,
             "seq": self.seq,
             "owner": self.owner if vector else None,
-            "lease_until": self.now_for_lease() if vector else None,
+            "lease_until": datetime.now(UTC) + LEASE if vector else None,
             "tries": 0,
             "created_at": self.now,
         }
-
-    def now_for_lease(self) -> datetime:
-        return datetime.now(self.now.tzinfo) + LEASE
 
     def _commit_row(self, artifact_id: int, entities: int, edges: int, invalidated: int) -> None:
         row = {
@@ -325,7 +358,7 @@ class _Store:
             "counts": {"entities": entities, "edges": edges, "invalidated": invalidated},
             "created_at": self.now,
         }
-        self.connection.execute(sa.insert(t.commits).values(row))
+        self.connection.execute(sa.insert(t.commits), [row])
 
     def _register_caller(self) -> None:
         """Models register with their inferences; a caller that read the text itself has none."""
@@ -335,25 +368,29 @@ class _Store:
 
     # SQL --------------------------------------------------------------------------------------------------------------
 
-    def _rows(self, select: Any, column: sa.Column[int], ids: Iterable[int], read: Any) -> dict[int, Any]:
-        wanted = list(dict.fromkeys(ids))
-        found = (
-            {row[0]: read(row) for row in self.connection.execute(select.where(column.in_(wanted)))} if wanted else {}
-        )
-        return {i: found[i] for i in wanted}
-
     def _inserted(self, table: sa.Table, rows: list[dict[str, Any]]) -> list[int]:
         if not rows:
             return []
-        insert = sa.insert(table).returning(table.c.id, sort_by_parameter_order=True)
-        return [int(i) for i in self.connection.execute(insert, rows).scalars()]
+        return [int(i) for i in self.connection.execute(_insert_returning(table), rows).scalars()]
 
     def _insert_or_ignore(self, table: sa.Table, rows: list[dict[str, Any]], key: list[str]) -> None:
         if rows:
-            self.connection.execute(insert_or_ignore(self.connection, table, key), rows)
+            self.connection.execute(insert_or_ignore(self.connection.dialect.name, table, *key), rows)
 
 
-def insert_or_ignore(connection: Connection, table: sa.Table, key: list[str]) -> Any:
+def _with_precision(reconciled: Reconciled) -> Iterable[tuple[Edge, dict[str, Any]]]:
+    """The new facts with how much of their dates was said."""
+    for stated, edge in reconciled.new:
+        yield edge, {"valid_precision": stated.valid_precision, "invalid_precision": stated.invalid_precision}
+
+
+@cache
+def _insert_returning(table: sa.Table) -> Any:
+    return sa.insert(table).returning(table.c.id, sort_by_parameter_order=True)
+
+
+@cache
+def insert_or_ignore(dialect_name: str, table: sa.Table, *key: str) -> Any:
     """An INSERT that leaves a row alone that is already there."""
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    return dialect.insert(table).on_conflict_do_nothing(index_elements=key)
+    dialect = postgresql if dialect_name == "postgresql" else sqlite
+    return dialect.insert(table).on_conflict_do_nothing(index_elements=list(key))

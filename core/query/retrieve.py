@@ -13,18 +13,18 @@ from core.query.score import terms
 from core.query.subgraph import Match, Subgraph
 from core.remember.store import fits_dataset
 from core.text import name_key
+from core.times import utc
 
 log = logging.getLogger(__name__)
 
-# How many facts are ranked by meaning, and how many of those may join that no seed touches.
+# How many facts are ranked by meaning.
 RANKED = 200
-JOINING = 30
 
 
 def match_for(question: str, as_of: datetime | None, known_at: datetime | None) -> Match:
     """The question ready for the store."""
     key = name_key(question)
-    return Match(key, terms(key), as_of, known_at)
+    return Match(key, terms(key), as_of and utc(as_of), known_at and utc(known_at))
 
 
 async def retrieve(core: Core, question: str, dataset: Dataset, match: Match, of: RunOf, *, hybrid: bool) -> Subgraph:
@@ -35,8 +35,8 @@ async def retrieve(core: Core, question: str, dataset: Dataset, match: Match, of
         return found
     similarity = await _similar_facts(core, question, dataset, of)
     have = {edge.id for edge in found.edges}
-    joining = [i for i in similarity if i not in have][:JOINING]
-    return Subgraph(found.entities, found.edges, similarity).joined(await core.graph.facts(dataset, joining, match))
+    near = [i for i in similarity if i not in have]
+    return Subgraph(found.entities, found.edges, similarity).joined(await core.graph.facts(dataset, near, match))
 
 
 async def _similar_facts(core: Core, question: str, dataset: Dataset, of: RunOf) -> dict[int, float]:
@@ -46,7 +46,7 @@ async def _similar_facts(core: Core, question: str, dataset: Dataset, of: RunOf)
     try:
         embedded = await core.embedder.embed([question])
         await core.runs.inference(ModelCall("embedding", "search_similar", embedded.inference), of)
-        hits = await core.vectors.search(dataset, "edges", embedded.vectors[0], RANKED)
+        (hits,) = await core.vectors.search(dataset, "edges", embedded.vectors, RANKED)
     except GligabaoError as failure:
         if isinstance(failure, ModelFailed):
             for inference in failure.inferences:

@@ -7,7 +7,7 @@ import unicodedata
 from itertools import groupby
 from typing import Literal
 
-from core.text import name_key
+from core.text import fold, name_key
 
 WHOLE_NAME, IN_NAME, IN_DESCRIPTION = 5, 3, 1
 MAX_TERMS = 12
@@ -62,16 +62,34 @@ def names_whole(question_key: str, key: str) -> bool:
         return False
     start = question_key.find(key)
     while start >= 0:
-        before, after = question_key[start - 1 : start], question_key[start + len(key) :][:1]
-        if _apart(before, key[0]) and _apart(after, key[-1]) and (after not in _ENDINGS or not after):
+        end = start + len(key)
+        before, after = question_key[max(start - 1, 0) : start], question_key[end : end + 1]
+        if _apart(before, key[0]) and _apart(after, key[-1], _ENDINGS):
             return True
         start = question_key.find(key, start + 1)
     return False
 
 
-def _apart(neighbour: str, edge: str) -> bool:
-    """Whether a name may begin or end beside this character: it is no part of the same word."""
-    return not neighbour or "unspaced" in (_kind(edge), _kind(neighbour)) or not _kind(neighbour)
+def pieces(question_key: str, most: int) -> set[str] | None:
+    """Every name that the question holds whole, and no other text; None where that would be more than `most`."""
+    around = f" {question_key} "
+    starts, ends = list[int](), list[int]()
+    for i, char in enumerate(question_key):
+        if char == " ":
+            continue
+        before, after = around[i].strip(), around[i + 2].strip()
+        starts += [i] if _apart(before, char) else []
+        ends += [i + 1] if _apart(after, char, _ENDINGS) else []
+    if len(starts) * len(ends) > 2 * most:
+        return None
+    return {question_key[start:end] for start in starts for end in ends if start < end}
+
+
+def _apart(neighbour: str, edge: str, signs: str = "") -> bool:
+    """Whether a name may begin or end beside this character: it is no part of the same word, and none of the signs."""
+    if not neighbour or "unspaced" in (_kind(edge), _kind(neighbour)):
+        return True
+    return not _kind(neighbour) and neighbour not in signs
 
 
 def score(question: str, name: str, description: str) -> int:
@@ -81,7 +99,7 @@ def score(question: str, name: str, description: str) -> int:
     9
     """
     key = name_key(question)
-    return score_keys(key, terms(key), name_key(name), name_key(description))
+    return score_keys(key, terms(key), name_key(name), fold(description))
 
 
 def score_keys(question_key: str, words: tuple[str, ...], key: str, description_key: str) -> int:

@@ -14,6 +14,7 @@ class Match:
     """A question ready for the store: its key, its terms, the time it reads at, and the caps.
 
     `as_of` keeps the facts that were true in the world at that moment; `known_at` shows every row as it was then.
+    `joining` is how many facts that are near in meaning may join the ones that touch a seed.
     """
 
     question_key: str
@@ -23,6 +24,7 @@ class Match:
     seeds: int = 10
     recent: int = 25
     edges: int = 100
+    joining: int = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Subgraph:
 
     def joined(self, other: Subgraph) -> Subgraph:
         """Both, each row once; this one's rows first."""
-        entities = {e.id: e for e in (*other.entities, *self.entities)}
+        entities = {e.id: e for e in self.entities} | {e.id: e for e in other.entities}
         seen = {e.id for e in self.edges}
         return Subgraph(
             tuple(entities.values()),

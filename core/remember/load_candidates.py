@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 
 from core.errors import GligabaoError, ModelFailed
@@ -47,9 +46,7 @@ async def _similar(
     try:
         embedded = await embedder.embed(texts)
         entry.called([embedded.inference], stage="search_similar", embedding=True)
-        found = await asyncio.gather(
-            *(vectors.search(dataset, "entities", vector, NEAREST) for vector in embedded.vectors)
-        )
+        found = await vectors.search(dataset, "entities", embedded.vectors, NEAREST)
     except GligabaoError as failure:
         if isinstance(failure, ModelFailed):
             entry.called(failure.inferences, stage="search_similar", embedding=True)

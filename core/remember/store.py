@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from core.errors import ModelFailed
 from core.graph import (
     Dataset,
     Edge,
@@ -76,7 +77,12 @@ async def _embed(
     texts = embedding_texts(told, extraction, verdicts, known)
     if not texts:
         return None
-    embedded = await embedder.embed(texts)
+    try:
+        embedded = await embedder.embed(texts)
+    except ModelFailed as failure:
+        entry.called(failure.inferences, stage="embed", embedding=True)
+        # Without the calls: they are filed, as what they are, and the stage would file them as its own.
+        raise type(failure)(failure.message) from failure
     entry.called([embedded.inference], stage="embed", embedding=True)
     return Vectors(embedder.model, embedder.dim, dict(zip(texts, embedded.vectors, strict=True)))
 

@@ -17,6 +17,7 @@ from tests.requirements import requirement
 
 TOLD = datetime(2026, 6, 10, 12, tzinfo=UTC)
 
+ODD_TEXT = st.text(st.characters() | st.sampled_from("\x00\ud83d\udc4b"), max_size=6)
 ANY_TEXT = st.text(st.characters(codec="utf-8"), max_size=40)
 
 
@@ -38,10 +39,10 @@ def test_the_key_of_a_key_is_that_key(text: str) -> None:
     assert name_key(name_key(text)) == name_key(text)
 
 
-@given(ANY_TEXT, st.sampled_from(["NFC", "NFD"]))
-def test_however_an_accent_is_written_the_key_is_the_same(text: str, form: str) -> None:
-    assert name_key(unicodedata.normalize("NFC" if form == "NFD" else "NFD", text)) == name_key(
-        unicodedata.normalize(form, text)
+@given(ANY_TEXT)
+def test_however_an_accent_is_written_the_key_is_the_same(text: str) -> None:
+    assert (
+        name_key(unicodedata.normalize("NFD", text)) == name_key(unicodedata.normalize("NFC", text)) == name_key(text)
     )
 
 
@@ -115,9 +116,7 @@ def test_quotes_inside_a_name_stay() -> None:
 
 
 @given(
-    st.recursive(
-        st.text(st.characters(), max_size=8), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
-    )
+    ODD_TEXT | st.lists(ODD_TEXT, max_size=3) | st.dictionaries(ODD_TEXT, st.lists(ODD_TEXT, max_size=2), max_size=2)
 )
 def test_what_is_cleaned_can_be_stored_anywhere(value: object) -> None:
     cleaned, notes = clean(value)

@@ -15,4 +15,6 @@ def check(name: str, value: object) -> None:
     file = GOLDEN / name
     if os.environ.get("GOLDEN") == "write":
         file.write_text(text, encoding="utf-8")
-    assert file.read_text(encoding="utf-8") == text, f"{name} changed; if on purpose: GOLDEN=write pytest, and read the diff"
+    assert file.read_text(encoding="utf-8") == text, (
+        f"{name} changed; if on purpose: GOLDEN=write pytest, and read the diff"
+    )

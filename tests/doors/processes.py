@@ -116,11 +116,28 @@ def served(home: Path, *flags: str, **more: str) -> Generator[tuple[str, subproc
     """`gligabao serve` on a free port: its address and process."""
     command = [*COMMAND, "serve", "--port", "0", *flags]
     with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment(home, **more)) as process:
+        lines: Queue[str] = Queue()
+        reader = threading.Thread(target=_read_lines, args=(process, lines))
+        reader.start()
         try:
-            assert process.stderr
-            first = process.stderr.readline().decode()
-            assert "listens on " in first, first + process.stderr.read().decode()
-            yield first.split("listens on ")[1].split()[0], process
+            yield _address(lines), process
         finally:
             process.terminate()
-            process.communicate(timeout=PATIENCE)
+            process.wait(PATIENCE)
+            reader.join()
+
+
+def _read_lines(process: subprocess.Popen[bytes], lines: Queue[str]) -> None:
+    assert process.stderr
+    for line in process.stderr:
+        lines.put(line.decode())
+    lines.put("")
+
+
+def _address(lines: Queue[str]) -> str:
+    seen = ""
+    while line := lines.get(timeout=PATIENCE):
+        if "listens on " in line:
+            return line.split("listens on ")[1].split()[0]
+        seen += line
+    raise AssertionError(f"the server did not start: {seen}")

@@ -122,13 +122,19 @@ def test_a_wrong_setting_stops_every_command(home: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("GLIGABAO_CHUNK_SIZE", "some")
     for command in (["query", "A?"], ["status"], ["serve"]):
         result = run(*command)
-        assert (result.exit_code, "chunk_size" in result.stderr, "GLIGABAO_CHUNK_SIZE" in result.stderr) == (2, True, True)
+        assert (result.exit_code, "chunk_size" in result.stderr, "GLIGABAO_CHUNK_SIZE" in result.stderr) == (
+            2,
+            True,
+            True,
+        )
 
 
 def test_every_field_and_every_setting_has_a_flag() -> None:
     for operation in OPERATIONS:
         shown = " ".join(run(operation.name, "--help").output.split())
-        described = {n: f for n, f in operation.request.model_fields.items() if "Not available" not in (f.description or "")}
+        described = {
+            n: f for n, f in operation.request.model_fields.items() if "Not available" not in (f.description or "")
+        }
         assert all(flag(name) in shown for name in described if name != operation.main_field)
     shown = " ".join(run("serve", "--help").output.split())
     for name, field in Config.model_fields.items():

@@ -147,8 +147,12 @@ CASES = [
         marks=requirement("reasoning.levels"),
     ),
     pytest.param(refused("remember", "web_search: not available yet", web_search=True), id="not-available-yet"),
-    pytest.param(refused("remember", "edges[0].target: is required", edges=[{"source": "A", "relation": "r"}]), id="edge"),
-    pytest.param(refused("query", "query: must be", query=" "), id="query-blank", marks=requirement("query.query-required")),
+    pytest.param(
+        refused("remember", "edges[0].target: is required", edges=[{"source": "A", "relation": "r"}]), id="edge"
+    ),
+    pytest.param(
+        refused("query", "query: must be", query=" "), id="query-blank", marks=requirement("query.query-required")
+    ),
     pytest.param(
         refused("query", "none, low, medium, high", reasoning="max"),
         id="query-reasoning",

@@ -35,9 +35,7 @@ GIVEN = {"edges": [{"source": "Alice", "target": "Paris", "relation": "lives in"
 
 
 @pytest.fixture(params=["legacy", "auto"])
-async def client(
-    request: pytest.FixtureRequest, handle: CoreHandle, settings: Config
-) -> AsyncGenerator[Client]:
+async def client(request: pytest.FixtureRequest, handle: CoreHandle, settings: Config) -> AsyncGenerator[Client]:
     """A client of either protocol era."""
     mode: Literal["legacy", "auto"] = request.param
     async with Client(create_mcp_server(handle, settings), mode=mode) as client:
@@ -128,7 +126,9 @@ async def test_null_is_not_given_and_json_in_a_string_is_read(client: Client, wi
 
 
 async def test_fields_that_are_not_listed_are_taken_all_the_same(client: Client) -> None:
-    result = await client.call_tool("query", {"query": "A?", "answer": False, "retrieval": "keyword", "reasoning": "low"})
+    result = await client.call_tool(
+        "query", {"query": "A?", "answer": False, "retrieval": "keyword", "reasoning": "low"}
+    )
     assert not result.is_error
 
 
@@ -174,6 +174,27 @@ async def test_a_failing_model_is_an_error_that_says_so(client: Client, wire: Wi
     assert result.is_error
     assert result.structured_content["code"] == "upstream_overloaded"
     assert "overloaded" in text_of(result)
+
+
+async def test_calls_that_are_given_up_leave_the_server_fit(client: Client, wire: Wire) -> None:
+    await client.call_tool("remember", {"text": "Alice lives in Paris.", **GIVEN})
+    loop = current_token()
+    for _ in range(5):
+        asked = anyio.Event()
+
+        def answer(_body: dict[str, Any], asked: anyio.Event = asked) -> Said:
+            anyio.from_thread.run_sync(asked.set, token=loop)
+            return api.chat("too late")
+
+        wire.says(answer)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(client.call_tool, "query", {"query": "Where does Alice live?"})
+            await asked.wait()
+            tasks.cancel_scope.cancel()
+    wire.forget()
+    wire.says(api.chat(json.dumps({"answer": "In Paris.", "entities": [], "edges": [1]})))
+    found = await client.call_tool("query", {"query": "Where does Alice live?"})
+    assert found.structured_content["answer"] == "In Paris."
 
 
 @requirement("embed.write-failure")

@@ -153,7 +153,9 @@ async def _exit_code(process: subprocess.Popen[bytes]) -> int:
 def test_a_port_that_is_taken_is_a_sentence(tmp_path: Path) -> None:
     with served(tmp_path) as (url, _):
         command = [*COMMAND, "serve", "--port", url.rsplit(":", 1)[1]]
-        second = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, timeout=30, check=False)
+        second = subprocess.run(
+            command, env=environment(tmp_path), capture_output=True, text=True, timeout=30, check=False
+        )
     assert second.returncode == 2
     assert second.stderr.startswith("gligabao: can't listen on 127.0.0.1:")
 

@@ -80,9 +80,7 @@ async def test_json_that_is_no_object_is_400(rest: httpx2.AsyncClient, body: byt
 @requirement("query.user-id-required", "remember.user-id-required")
 @pytest.mark.parametrize("path", ["query", "remember"])
 @pytest.mark.parametrize("user", [{}, {"user_id": None}, {"user_id": ""}, {"user_id": 5}])
-async def test_a_request_without_a_user_is_400(
-    rest: httpx2.AsyncClient, path: str, user: dict[str, object]
-) -> None:
+async def test_a_request_without_a_user_is_400(rest: httpx2.AsyncClient, path: str, user: dict[str, object]) -> None:
     refused = await rest.post(f"/v1/gb/{path}", json={"text": "A.", "query": "A?"} | user)
     assert refused.status_code == 400
     assert "user_id" in refused.json()["error"]
@@ -91,9 +89,7 @@ async def test_a_request_without_a_user_is_400(
 @requirement("query.query-required", "remember.text-required")
 @pytest.mark.parametrize(("path", "field"), [("query", "query"), ("remember", "text")])
 @pytest.mark.parametrize("value", [None, "", "  ", 5, ["a"]])
-async def test_what_is_asked_or_told_is_a_text(
-    rest: httpx2.AsyncClient, path: str, field: str, value: object
-) -> None:
+async def test_what_is_asked_or_told_is_a_text(rest: httpx2.AsyncClient, path: str, field: str, value: object) -> None:
     refused = await rest.post(f"/v1/gb/{path}", json={"user_id": "u1", field: value})
     assert (refused.status_code, refused.json()["param"]) == (400, field)
 
@@ -101,7 +97,9 @@ async def test_what_is_asked_or_told_is_a_text(
 async def test_an_unknown_field_is_named_with_those_there_are(rest: httpx2.AsyncClient) -> None:
     refused = await rest.post("/v1/gb/query", json={"user_id": "u1", "query": "A?", "sesion_id": "s", "x\n": 1})
     assert refused.status_code == 400
-    assert refused.json()["error"].startswith("unknown field sesion_id, x\ufffd; the fields are user_id, query, dataset")
+    assert refused.json()["error"].startswith(
+        "unknown field sesion_id, x\ufffd; the fields are user_id, query, dataset"
+    )
 
 
 async def test_an_error_never_repeats_what_was_sent(rest: httpx2.AsyncClient) -> None:
@@ -134,6 +132,27 @@ async def test_unknown_routes_and_methods_answer_in_json(rest: httpx2.AsyncClien
     assert (wrong.status_code, wrong.json()["code"], wrong.headers["allow"]) == (405, "method_not_allowed", "POST")
 
 
+async def test_a_transport_session_that_is_gone_is_404(rest: httpx2.AsyncClient) -> None:
+    """So that a client whose server was started again opens a new one; what is remembered never lives there."""
+    headers = {"mcp-session-id": "gone", "accept": "application/json, text/event-stream"}
+    answer = await rest.post("/v1/gb/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, headers=headers)
+    assert answer.status_code == 404
+
+
+async def test_mcp_over_http_replaces_a_lone_surrogate(rest: httpx2.AsyncClient) -> None:
+    client = {"name": "CUT", "version": "1"}
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
+    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    answer = await rest.post("/v1/gb/mcp", content=body.replace("CUT", r"caf\ud83d"), headers=headers)
+    assert (answer.status_code, "serverInfo" in answer.text) == (200, True), answer.text
+
+
+async def test_an_mcp_body_over_the_limit_is_413(rest: httpx2.AsyncClient) -> None:
+    refused = await rest.post("/v1/gb/mcp", content=b" " * (REMEMBER_LIMIT + 1))
+    assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
+
+
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.0.0.1:7878", "localhost:1", "[::1]:7878"])
 async def test_this_machine_may_call_with_or_without_a_port(rest: httpx2.AsyncClient, host: str) -> None:
     assert (await rest.get("/healthz", headers={"host": host})).status_code == 200
@@ -153,8 +172,10 @@ async def test_ready_means_that_the_database_answers(rest: httpx2.AsyncClient) -
     assert (await rest.get("/readyz")).json() == {"status": "ready"}
 
 
-@requirement("overview.starts-without-a-key", "query.model-not-configured")
-async def test_a_server_without_a_model_starts_and_answers_503_with_every_way_out(tmp_path: Path) -> None:
+@requirement("overview.starts-without-a-key", "query.model-not-configured", "embed.optional")
+async def test_a_server_without_a_model_starts_and_answers_503_with_every_way_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     config = Config(home=tmp_path, llm="none")
     async with http_client(CoreHandle(lambda: open_core(config)), config) as client:
         for path, field in (("remember", "text"), ("query", "query")):
@@ -165,6 +186,7 @@ async def test_a_server_without_a_model_starts_and_answers_503_with_every_way_ou
         assert broken.status_code == 400, "a broken request is told so first"
         missing = await client.post("/v1/gb/query", json={"user_id": "u1", "query": "A?", "dataset": "nope"})
         assert missing.status_code == 503, "404 comes last"
+    assert "no embedder is configured" in caplog.text
 
 
 async def test_the_facts_a_caller_gives_need_no_model(rest: httpx2.AsyncClient, wire: Wire) -> None:

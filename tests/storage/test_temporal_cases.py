@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from core.core import Core
+from core.engine import PromptedEngine
 from core.text import fold, name_key
 from gligabao_mcp.providers.scripted import ScriptedModel
 from storage import tables as t
@@ -22,9 +22,9 @@ from tests.requirements import requirement
 
 pytestmark = pytest.mark.anyio
 
-CASES: list[dict[str, Any]] = json.loads((Path(__file__).parents[1] / "temporal_cases.json").read_text("utf-8"))[
-    "cases"
-]
+Case = dict[str, Any]
+
+CASES: list[Case] = json.loads((Path(__file__).parents[1] / "temporal_cases.json").read_text("utf-8"))["cases"]
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 
@@ -37,93 +37,88 @@ LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
     "remember.invalidated-edges",
     "remember.repeated-fact-merged",
 )
-async def test_a_told_fact_settles_with_the_stored_ones(plain: Core, model: ScriptedModel, tables: Tables) -> None:
+async def test_a_told_fact_settles_with_the_stored_ones(plain: Core, tables: Tables) -> None:
     for number, case in enumerate(CASES, 1):
-        await settles(Case(case, first_id=number * 1000), plain, model, tables)
+        await settles(moved(case, number * 1000), number * 1000, plain, tables)
 
 
-class Case:
-    """A worked case whose row ids are moved, so that all cases fit into one database, each in a dataset of its own."""
-
-    def __init__(self, case: Mapping[str, Any], *, first_id: int) -> None:
-        self.case = case
-        self.first_id = first_id
-        self.name = str(case["name"])
-        self.now = moment(case["now"])
-        self.stored: list[dict[str, Any]] = case["stored"]
-        self.new: dict[str, Any] = case["new"]
-        self.expect: dict[str, Any] = case["expect"]
-
-    def id(self, of: int | None) -> int | None:
-        return None if of is None else self.first_id + of
-
-    def ids(self, of: list[int]) -> list[int]:
-        return [self.first_id + i for i in of]
-
-    def insert(self, connection: sa.Connection) -> None:
-        dataset_id = self.first_id
-        fresh = {"id": dataset_id, "user_id": "u1", "name": self.name, "head_seq": 1, "created_at": LONG_AGO}
-        connection.execute(sa.insert(t.datasets).values(fresh))
-        names = list(dict.fromkeys(name for row in self.stored for name in (row["source"], row["target"])))
-        entity_ids = {name: self.first_id + i for i, name in enumerate(names)}
-        for name, entity_id in entity_ids.items():
-            row = {"id": entity_id, "dataset_id": dataset_id, "name": name, "name_key": name_key(name), "type": "other"}
-            row |= {"description": "", "desc_key": fold(""), "created_at": LONG_AGO, "updated_at": LONG_AGO}
-            connection.execute(sa.insert(t.entities).values(row | {"created_seq": 1, "text_seq": 1}))
-        for stored in self.stored:
-            times = {field: moment(stored[field]) for field in ("valid_at", "invalid_at", "expired_at")}
-            row = {"id": self.id(stored["id"]), "dataset_id": dataset_id, "relation": stored["relation"]}
-            row |= {"source_id": entity_ids[stored["source"]], "target_id": entity_ids[stored["target"]]}
-            row |= {"description": "", "created_at": LONG_AGO, "valid_precision": "instant", "created_seq": 1}
-            row |= {field: stored[field] for field in ("valid_at_source", "invalid_at_source")}
-            row |= {"closed_by": self.id(stored.get("closed_by"))}
-            connection.execute(sa.insert(t.edges).values(row | times))
-
-    def extraction(self) -> dict[str, object]:
-        """What the model reads: it writes a start only where the text states one."""
-        new = self.new
-        unsaid = new["valid_at_source"] == "reference" and new["valid_at"] == self.case["reference_time"]
-        dates = {"valid_at": None if unsaid else new["valid_at"], "invalid_at": new["invalid_at"]}
-        return graph(edges=[edge(new["source"], new["relation"], new["target"], **dates)])
-
-    def verdict(self) -> dict[str, object]:
-        said = self.case["llm"]
-        return verdicts(verdict(0, self.id(said["duplicate_of"]), self.ids(said["contradicts"])))
-
-
-async def settles(case: Case, plain: Core, model: ScriptedModel, tables: Tables) -> None:
+async def settles(case: Case, dataset_id: int, plain: Core, tables: Tables) -> None:
     with tables.engine.begin() as connection:
-        case.insert(connection)
-        if connection.dialect.name == "postgresql":  # explicit ids leave the sequences behind
-            for table in ("gb_datasets", "gb_entities", "gb_edges"):
-                move = f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), {case.first_id + 500})"
-                connection.execute(sa.text(move))
-    always = case.verdict() if case.case["llm"] else AssertionError(f"{case.name}: the model must not be asked")
-    asking = ScriptedModel(case.extraction(), always=always)
-    core = replace(plain, engine=type(plain.engine)(asking), clock=lambda: case.now)  # pyright: ignore[reportCallIssue]
-    told = await tell(core, "Told.", dataset=case.name, reference_time=case.case["reference_time"])
-
-    rows = {row.id: row for row in all_edges(tables, case.first_id)}
-    for row in case.expect["stored"]:
-        for field in row.keys() - {"id"}:
-            at = getattr(rows[case.id(row["id"])], field)
-            assert at == moment(row[field]), (case.name, row["id"], field)
-    expected = case.expect["new"]
-    (shown,) = told.edges
-    if expected["inserted"]:
-        assert len(rows) == len(case.stored) + 1, case.name
-        assert shown.id not in case.ids([row["id"] for row in case.stored]), case.name
-        assert shown.invalid_at == rows[shown.id].invalid_at == moment(expected["invalid_at"]), case.name
-        assert shown.expired_at == rows[shown.id].expired_at == moment(expected["expired_at"]), case.name
+        insert(case, dataset_id, connection)
+    if case["llm"]:
+        said = verdict(0, case["llm"]["duplicate_of"], case["llm"]["contradicts"])
+        model = ScriptedModel(reading(case), always=verdicts(said))
     else:
-        assert len(rows) == len(case.stored), case.name
-        assert shown.id == case.id(expected["merged_into"]), case.name
-    assert told.invalidated_edges == case.ids(case.expect["invalidated_edges"]), case.name
+        model = ScriptedModel(reading(case), always=AssertionError(f"{case['name']}: no model must be asked"))
+    core = replace(plain, engine=PromptedEngine(model), clock=lambda: moment(case["now"]))
+    told = await tell(core, dataset=case["name"], reference_time=case["reference_time"])
+
+    rows = {row["id"]: row for row in edges_of(dataset_id, tables)}
+    for row in case["expect"]["stored"]:
+        for field in row.keys() - {"id"}:
+            assert rows[row["id"]][field] == moment(row[field]), (case["name"], row["id"], field)
+    (shown,) = told.edges
+    expected = case["expect"]["new"]
+    if expected["inserted"]:
+        assert len(rows) == len(case["stored"]) + 1, case["name"]
+        assert shown.id not in [row["id"] for row in case["stored"]], case["name"]
+        assert shown.invalid_at == rows[shown.id]["invalid_at"] == moment(expected["invalid_at"]), case["name"]
+        assert shown.expired_at == rows[shown.id]["expired_at"] == moment(expected["expired_at"]), case["name"]
+    else:
+        assert len(rows) == len(case["stored"]), case["name"]
+        assert shown.id == expected["merged_into"], case["name"]
+    assert told.invalidated_edges == case["expect"]["invalidated_edges"], case["name"]
 
 
-def all_edges(tables: Tables, dataset_id: int) -> list[Any]:
+def moved(case: Case, by: int) -> Case:
+    """The case with every row id moved, so that all cases fit into one database."""
+
+    def move(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: move(inner) for key, inner in value.items()}  # pyright: ignore[reportUnknownVariableType]
+        if isinstance(value, list):
+            return [move(inner) for inner in value]  # pyright: ignore[reportUnknownVariableType]
+        return value + by if type(value) is int else value
+
+    return move(case)
+
+
+def reading(case: Case) -> dict[str, object]:
+    """What the model reads: it writes a start only where the text states one."""
+    new = case["new"]
+    unsaid = new["valid_at_source"] == "reference" and new["valid_at"] == case["reference_time"]
+    dates = {"valid_at": None if unsaid else new["valid_at"], "invalid_at": new["invalid_at"]}
+    return graph(edges=[edge(new["source"], new["relation"], new["target"], **dates)])
+
+
+def insert(case: Case, dataset_id: int, connection: sa.Connection) -> None:
+    """The stored rows of the case, in a dataset of its own."""
+    mine = {"id": dataset_id, "user_id": "u1", "name": case["name"], "head_seq": 1, "created_at": LONG_AGO}
+    connection.execute(sa.insert(t.datasets).values(mine))
+    names = list(dict.fromkeys(row[end] for row in case["stored"] for end in ("source", "target")))
+    entity_ids = {name: dataset_id + number for number, name in enumerate(names)}
+    described = {"dataset_id": dataset_id, "type": "other", "description": "", "desc_key": fold("")}
+    described |= {"created_at": LONG_AGO, "updated_at": LONG_AGO, "created_seq": 1, "text_seq": 1}
+    for name, entity_id in entity_ids.items():
+        own = {"id": entity_id, "name": name, "name_key": name_key(name)}
+        connection.execute(sa.insert(t.entities).values(described | own))
+    common = {"dataset_id": dataset_id, "description": "", "created_at": LONG_AGO, "created_seq": 1}
+    for row in case["stored"]:
+        stated = {field: row.get(field) for field in ("id", "relation", "closed_by")}
+        stated |= {field: row[field] for field in ("valid_at_source", "invalid_at_source")}
+        stated |= {field: moment(row[field]) for field in ("valid_at", "invalid_at", "expired_at")}
+        ends = {"source_id": entity_ids[row["source"]], "target_id": entity_ids[row["target"]]}
+        connection.execute(sa.insert(t.edges).values(common | stated | ends | {"valid_precision": "instant"}))
+    if connection.dialect.name == "postgresql":  # ids that are given leave the sequences behind
+        for table in ("gb_datasets", "gb_entities", "gb_edges"):
+            beyond = f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), {dataset_id + 500})"
+            connection.execute(sa.text(beyond))
+
+
+def edges_of(dataset_id: int, tables: Tables) -> list[dict[str, Any]]:
     with tables.engine.connect() as connection:
-        return list(connection.execute(sa.select(t.edges).where(t.edges.c.dataset_id == dataset_id)))
+        rows = connection.execute(sa.select(t.edges).where(t.edges.c.dataset_id == dataset_id)).mappings()
+        return [dict(row) for row in rows]
 
 
 def moment(text: Any) -> Any:

@@ -27,14 +27,15 @@ def row(ref_id: int, *numbers: float, text: str = "t") -> VectorRow:
 @requirement("embed.index-names", "embed.overwrites")
 def test_a_vector_is_found_by_its_direction_and_replaced_when_written_again(tmp_path: Path) -> None:
     index = LanceIndex(str(tmp_path))
-    assert index.search(7, "entities", row(0, 1, 0).vector, 3) == []
+    assert index.search(7, "entities", [row(0, 1, 0).vector], 3) == [[]]
     index.upsert(7, "entities", [row(1, 1, 0), row(2, 0, 1), row(2, 0.6, 0.8)])
-    near = index.search(7, "entities", row(0, 1, 0).vector, 3)
+    (near, other) = index.search(7, "entities", [row(0, 1, 0).vector, row(0, 0, 1).vector], 3)
     assert [hit.ref_id for hit in near] == [1, 2]
+    assert [hit.ref_id for hit in other] == [2, 1]
     assert near[0].similarity == pytest.approx(1.0, abs=1e-5)
     assert near[1].similarity == pytest.approx(0.6, abs=1e-5)
     index.upsert(7, "entities", [row(1, 0, 1)])
-    assert [hit.ref_id for hit in index.search(7, "entities", row(0, 0, 1).vector, 1)] == [1]
+    assert [hit.ref_id for hit in index.search(7, "entities", [row(0, 0, 1).vector], 1)[0]] == [1]
     assert index.ids(7, "entities") == {1, 2}
     assert sorted(folder.name for folder in tmp_path.iterdir()) == ["dataset-7-entities.lance"]
 
@@ -49,7 +50,7 @@ def test_two_handles_on_one_folder_see_each_other_and_never_double_a_row(tmp_pat
                 done.result()
     for handle in handles:
         assert handle.ids(1, "edges") == {*range(20), *range(1000, 1020)}
-        assert len(handle.search(1, "edges", row(0, 1, 0).vector, 100)) == 40
+        assert len(handle.search(1, "edges", [row(0, 1, 0).vector], 100)[0]) == 40
 
 
 def test_a_thousand_small_writes_leave_few_versions_and_little_on_disk(tmp_path: Path) -> None:
@@ -81,8 +82,9 @@ async def test_a_failing_index_keeps_the_facts_and_the_next_start_writes_the_vec
         await settled(core)
         dataset = await core.graph.dataset("u1", "main")
         assert dataset is not None and core.vectors is not None and core.embedder is not None
-        vector = (await core.embedder.embed(["Alice works at Acme."])).vectors[0]
-        assert [hit.ref_id for hit in await core.vectors.search(dataset, "edges", vector, 1)] == [1]
+        asked = await core.embedder.embed(["Alice works at Acme."])
+        (found,) = await core.vectors.search(dataset, "edges", asked.vectors, 1)
+        assert [hit.ref_id for hit in found] == [1]
     assert tables.count("gb_vector_outbox") == 0
 
 

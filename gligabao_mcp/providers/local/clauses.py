@@ -10,24 +10,26 @@ from gligabao_mcp.providers.local.dates import Found, Tense
 from gligabao_mcp.providers.local.phrases import listed
 from gligabao_mcp.providers.local.reading import Sentence, Token
 from gligabao_mcp.providers.local.relations import SAYINGS
+from gligabao_mcp.providers.local.tables import word_set
 
 Status = Literal["stated", "denied", "over", "unsure"]
+_BADNESS: dict[Status, int] = {"stated": 0, "over": 1, "denied": 2, "unsure": 3}
 
-# Verbs whose "that" clause is passed on as said ("she told me she's leaving"); after others ("I think") it may be wrong.
-REPORTS = frozenset(
+# Verbs whose "that" clause is passed on as said ("she told me she's leaving"); what one thinks may be wrong.
+REPORTS = word_set(
     "say tell mention hear know announce confirm learn remember note explain report see find notice realize realise"
-    " show remind discover write inform recall state add reveal".split()
+    " show remind discover write inform recall state add reveal"
 )
 # Verbs whose "to" or "-ing" clause happens: "started working", "decided to go with", "used to".
-GOES_ON = frozenset("decide start begin continue keep manage use go come get happen choose end".split())
-STOPS = frozenset("quit stop cease finish".split())
-_DOUBT = frozenset("maybe perhaps possibly probably allegedly supposedly almost nearly hopefully likely".split())
-_MODALS = frozenset("may might could would should must can shall ought need".split())
-_ABILITIES = frozenset("speak play swim drive cook ski sing dance read write".split())
-_LENGTHS = frozenset("year month week day decade".split())
+GOES_ON = word_set("decide start begin continue keep manage use go come get happen choose end")
+STOPS = word_set("quit stop cease finish")
+_DOUBT = word_set("maybe perhaps possibly probably allegedly supposedly almost nearly hopefully likely")
+_MODALS = word_set("may might could would should must can shall ought need")
+_ABILITIES = word_set("speak play swim drive cook ski sing dance read write")
+_LENGTHS = word_set("year month week day decade")
 # What the small model gets wrong.
 _LEMMAS = {"hat": "hate", "liv": "live", "bas": "base", "married": "marry", "divorced": "divorce"}
-_OPEN = frozenset("if whether unless until once before till lest".split())
+_OPEN = word_set("if whether unless until once before till lest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +50,24 @@ class Clause:
     def slot(self, name: str) -> list[Token]:
         """The heads that stand there."""
         if name == "obj":
-            return [c for c in self.verb.children if c.dep_ in ("dobj", "obj")]
+            return [c for c in self.verb.children if c.dep_ in ("dobj", "obj")] or self._missed_object()
         if name == "attr":
-            return [c for c in self.verb.children if c.dep_ in ("attr", "acomp", "oprd")]
+            return [c for c in self.verb.children if c.dep_ in ("attr", "acomp", "oprd") or self._is_second_subject(c)]
         return list(_after(self.verb, name))
+
+    def _is_second_subject(self, child: Token) -> bool:
+        return child.dep_ == "nsubj" and child.i > self.verb.i and child not in self.subjects
+
+    def _missed_object(self) -> list[Token]:
+        """A rare word right after a verb that needs an object, which the parser took for an adverb or so."""
+        if not any(s.slot == "obj" for s in SAYINGS.get(self.lemma, ())):
+            return []
+        strays = ("advmod", "acomp", "npadvmod", "nmod", "punct", "dep")
+        return [
+            c
+            for c in self.verb.children
+            if c.i == self.verb.i + 1 and c.dep_ in strays and c.pos_ in ("ADJ", "NOUN", "PROPN", "X", "NUM")
+        ]
 
 
 def clauses(sentence: Sentence, dates: Sequence[Found]) -> list[Clause]:
@@ -66,7 +82,7 @@ def _clause(verb: Token, dates: tuple[Found, ...]) -> Clause:
     tense = _tense(verb)
     return Clause(
         verb=verb,
-        lemma=_LEMMAS.get(verb.lemma_.lower(), verb.lemma_.lower()),
+        lemma=_lemma(verb),
         subjects=subjects,
         status=_status(verb),
         tense=tense,
@@ -75,6 +91,13 @@ def _clause(verb: Token, dates: tuple[Found, ...]) -> Clause:
         diary=not subjects and _governor(verb) is None and verb.tag_ == "VBD" and _opens(verb),
         dates=dates,
     )
+
+
+def _lemma(verb: Token) -> str:
+    """The verb's base form, with its particle where that makes another verb: "take-over"."""
+    lemma = _LEMMAS.get(verb.lemma_.lower(), verb.lemma_.lower())
+    particle = next((f"{lemma}-{c.lower_}" for c in verb.children if c.dep_ == "prt"), lemma)
+    return particle if particle in SAYINGS or particle in ("come-out", "take-up") else lemma
 
 
 def _opens(verb: Token) -> bool:
@@ -109,13 +132,17 @@ def _governor(verb: Token) -> Token | None:
 
 
 def _own_subjects(verb: Token) -> list[Token]:
-    subjects = ("compound", "nmod") if _is_disguised(verb) else ("nsubj", "nsubjpass")
-    return [c for c in verb.children if c.dep_ in subjects]
+    subjects = ("compound", "nmod", "amod") if _is_disguised(verb) else ("nsubj", "nsubjpass")
+    found = [c for c in verb.children if c.dep_ in subjects]
+    found = [c for c in found if c.i < verb.i] or found
+    return found[-1:] if _is_disguised(verb) else found
 
 
 def _is_disguised(token: Token) -> bool:
     """A verb in -s that the parser took for a plural: "Maya studies at …"."""
-    named = any(c.dep_ in ("compound", "nmod") and c.i < token.i and c.text.istitle() for c in token.children)
+    before = [c for c in token.children if c.dep_ in ("compound", "nmod", "amod") and c.i < token.i]
+    said_of = any(c.dep_ == "det" for c in token.children) and any(c.dep_ == "prep" for c in token.children)
+    named = bool(before) and (before[-1].text.istitle() or said_of)
     known = token.lemma_ in SAYINGS or token.lemma_ in ("ship", "start", "end", "play", "visit")
     return token.dep_ == "ROOT" and token.tag_ == "NNS" and known and named
 
@@ -135,7 +162,7 @@ def _status(verb: Token) -> Status:
 
 
 def _worse(one: Status, other: Status) -> Status:
-    return max(one, other, key=("stated", "over", "denied", "unsure").index)
+    return one if _BADNESS[one] >= _BADNESS[other] else other
 
 
 def _own_status(verb: Token) -> Status:
@@ -150,15 +177,17 @@ def _own_status(verb: Token) -> Status:
 
 
 def _is_unsure(verb: Token, words: set[str]) -> bool:
-    modals = {c.lemma_.lower() for c in verb.children if c.dep_ == "aux"} & _MODALS
-    denied = any(c.dep_ == "neg" for c in verb.children) and verb.lemma_ in ("eat", "drink")
+    modals = {"can" if c.lower_ == "ca" else c.lemma_.lower() for c in verb.children if c.dep_ == "aux"} & _MODALS
+    denied = any(c.dep_ == "neg" for c in verb.children) and verb.lemma_ in ("eat", "drink", "stand", "tolerate")
     if modals and not (modals == {"can"} and (verb.lemma_ in _ABILITIES or denied)):
         return True
     return bool(words & _DOUBT) or any(c.dep_ == "mark" and c.lower_ in _OPEN for c in verb.children)
 
 
 def _says_anymore(verb: Token) -> bool:
-    return any(t.lower_ == "anymore" or (t.lower_ == "more" and "any" in {c.lower_ for c in t.children}) for t in _inside(verb))
+    return any(
+        t.lower_ == "anymore" or (t.lower_ == "more" and "any" in {c.lower_ for c in t.children}) for t in _inside(verb)
+    )
 
 
 def _inside(verb: Token) -> Iterator[Token]:
@@ -168,8 +197,8 @@ def _inside(verb: Token) -> Iterator[Token]:
 def _outer_status(verb: Token) -> Status:
     """What the rest of the sentence says of the clause: "I think …", "she stopped …", "if …"."""
     head, link = verb.head, verb.dep_
-    if link in ("relcl", "acl") and any(c.dep_ == "mark" for c in verb.children):  # "rumour has it that …"
-        return "unsure"
+    if link in ("relcl", "acl") and any(c.dep_ == "mark" or c.lower_ == "to" for c in verb.children if c.i < verb.i):
+        return "unsure"  # "rumour has it that …", "his plan to move"
     if link == "ROOT" or link in ("relcl", "acl", "parataxis"):
         return "stated"
     if link == "conj":
@@ -202,7 +231,8 @@ def _xcomp_status(verb: Token) -> Status:
         return _worse("over", _status(head))
     if head.lemma_ in STOPS:
         return _worse("over", _status(head))
-    return _status(head) if head.lemma_ in GOES_ON else "unsure"
+    given_up = head.lemma_ == "go" and any(c.tag_ == "VBD" for c in head.children)  # "was going to move"
+    return _status(head) if head.lemma_ in GOES_ON and not given_up else "unsure"
 
 
 def _advcl_status(verb: Token) -> Status:
@@ -225,7 +255,13 @@ def _tense(verb: Token) -> Tense:
     if verb.tag_ in ("VBZ", "VBP") or any(c.tag_ in ("VBZ", "VBP") for c in aux):
         return "present"
     governor = _governor(verb)
-    return _tense(governor) if governor is not None else "past" if verb.tag_ in ("VBN", "JJ", "NN") else "present"
+    return (
+        _tense(governor)
+        if governor is not None
+        else "past"
+        if verb.tag_ in ("VBN", "JJ") or verb.lower_ in ("quit", "left")
+        else "present"
+    )
 
 
 def _after(verb: Token, preposition: str) -> Iterator[Token]:
@@ -237,7 +273,9 @@ def _after(verb: Token, preposition: str) -> Iterator[Token]:
     places += [c for n in nouns for c in n.children if c.dep_ == "prep" and c.lower_ not in ("of",)]
     for place in dict.fromkeys(places):
         if place.lower_ == preposition:
-            yield from (o for o in place.children if o.dep_ in ("pobj", "attr", "dobj"))
+            found = [o for o in place.children if o.dep_ in ("pobj", "attr", "dobj")]
+            stray = [t for t in verb.subtree if t.i == place.i + 1 and t.dep_ in ("punct", "dep") and t.text.isalnum()]
+            yield from found or stray
 
 
 def _dates_by_verb(sentence: Sentence, dates: Sequence[Found], verbs: set[int]) -> dict[int, list[Found]]:

@@ -9,19 +9,10 @@ from datetime import datetime
 
 from gligabao_mcp.providers.local.clauses import Clause
 from gligabao_mcp.providers.local.facts import Fact, period
-from gligabao_mcp.providers.local.phrases import USER, Named, Phrases, listed, objects_of
+from gligabao_mcp.providers.local.phrases import USER, Named, Phrases, is_employer, listed, objects_of
 from gligabao_mcp.providers.local.reading import Token
-from gligabao_mcp.providers.local.relations import (
-    ADJECTIVES,
-    ATTRIBUTES,
-    EVENTS,
-    GROUPS,
-    NOUNS,
-    Kind,
-    is_lasting,
-    is_role,
-    looks_like_organisation,
-)
+from gligabao_mcp.providers.local.relations import ADJECTIVES, ATTRIBUTES, NOUNS, Kind
+from gligabao_mcp.providers.local.vocabulary import EVENTS, GROUPS, is_lasting, is_role, looks_like_organisation
 
 _NOW_WORDS = re.compile(r"\b(?:now|currently|these days|nowadays|at the moment)\b", re.IGNORECASE)
 
@@ -46,7 +37,9 @@ class _Copula:
         if not found:
             for token in self.clause.slot("attr"):
                 for part in listed(token):
-                    found += self._of_adjective(part) if part.pos_ == "ADJ" or is_lasting(part.text) else self._of_noun(part)
+                    found += (
+                        self._of_adjective(part) if part.pos_ == "ADJ" or is_lasting(part.text) else self._of_noun(part)
+                    )
         found += [] if found else [*self._of_place(), *self._of_day()]
         yield from found
 
@@ -59,7 +52,12 @@ class _Copula:
         """ "My manager is Diego", "Sofia's birthday is on 3 September", "The capital of Peru is Lima"."""
         for subject in self.clause.subjects[:1]:
             owner = self.phrases.owner(subject) or self._what_for(subject)
-            if owner is None or subject.pos_ == "PROPN" or (owner.name == USER and subject.lemma_ in ("office", "headquarters")):
+            if (
+                owner is None
+                or subject.pos_ == "PROPN"
+                or self.phrases.called(subject) is not None
+                or (owner.name == USER and subject.lemma_ in ("office", "headquarters"))
+            ):
                 continue
             noun = subject.lemma_.lower()
             complement = next(iter(self.clause.slot("attr")), None)
@@ -68,7 +66,9 @@ class _Copula:
             elif complement is not None and is_role(noun) and owner.name != USER and complement.pos_ == "PROPN":
                 for name in self.phrases.all_named(complement):
                     yield from self._fact("role_at", name, owner, subject)
-            elif noun not in NOUNS and noun not in EVENTS | {"meeting"} or noun == "birthday":
+            elif complement is None and not self.clause.dates and subject.lower_ not in ATTRIBUTES:
+                continue  # "my gym is on Kings Road": a place, no attribute
+            elif (noun not in NOUNS and noun not in EVENTS) or noun == "birthday":
                 yield from self._attribute(owner, subject)
 
     def _what_for(self, subject: Token) -> Named | None:
@@ -89,8 +89,7 @@ class _Copula:
         if target is not None:
             literal = known in ("born_on", "due_on")
             held = replace(self.clause, dates=()) if literal else self.clause
-            for fact in replace(self, clause=held)._fact(known or f"has_{named}", owner, target, *words):
-                yield fact
+            yield from replace(self, clause=held)._fact(known or f"has_{named}", owner, target, *words)
 
     def _complement(self, is_date: bool) -> Named | None:
         """What stands after "is", word for word; without its date unless the date is what is said."""
@@ -114,7 +113,7 @@ class _Copula:
         for source in self.sources:
             if word in NOUNS and (owner := self.phrases.owner(noun)):
                 found += self._kin(word, source, owner, noun)
-            elif is_role(word) and self._is_person(source):
+            elif self._is_person(source) and (is_role(word) or (word == "partner" and objects_of(noun, "at", "in"))):
                 found += self._role(source, noun)
             elif noun.lower_ in ("year", "years") and source.proper:
                 continue
@@ -137,7 +136,7 @@ class _Copula:
     def _role(self, source: Named, noun: Token) -> Iterator[Fact]:
         employers = [n for p in self._places(noun, "at", "for", "with") if (n := self.phrases.named(p)) and n.proper]
         title = self.phrases.named(noun)
-        of = [n for p in objects_of(noun, "of") if (n := self.phrases.named(p)) and n.proper]
+        of = [n for p in objects_of(noun, "of") if (n := self.phrases.named(p)) and is_employer(n, p)]
         if of and noun.lower_ not in ("head", "lead"):
             yield from self._fact("role_at", source, of[0], noun)
             return
@@ -161,6 +160,10 @@ class _Copula:
                 for target in self.phrases.all_named(head):
                     for source in self.sources:
                         found += self._fact(relation or "", source, target, adjective)
+        if adjective.lower_ == "due" and self.clause.dates:
+            day = Named(self.clause.dates[0].phrase, adjective.i, frozenset({adjective.i}))
+            held = replace(self, clause=replace(self.clause, dates=()))
+            found += [f for source in self.sources for f in held._fact("due_on", source, day)]
         if not found and self._age(adjective) is None and is_lasting(adjective.text):
             words = frozenset({adjective.i})
             for source in self.sources:
@@ -180,7 +183,13 @@ class _Copula:
     def _of_place(self) -> Iterator[Fact]:
         """ "is in Doha these days", "is from Gdansk", "is on the design team"."""
         text = self.phrases.sentence.text
-        for prep, relation in (("in", "located_in"), ("from", "comes_from"), ("on", "member_of"), ("in", "member_of")):
+        for prep, relation in (
+            ("in", "located_in"),
+            ("from", "comes_from"),
+            ("on", "located_in"),
+            ("on", "member_of"),
+            ("in", "member_of"),
+        ):
             for head in self.clause.slot(prep):
                 target = self.phrases.named(head)
                 if target is None or (relation == "member_of") != (head.lemma_ in GROUPS):

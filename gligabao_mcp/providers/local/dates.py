@@ -1,7 +1,7 @@
-"""Dates said in words, read against a reference time: found in a text, and made into text dates with their precision.
+"""Dates said in words, read against a reference time: found in a text, made into text dates with their precision.
 
-A text date is `2026`, `2026-05`, `2026-05-20` or an RFC 3339 instant, which is what `core.times.read_moment` reads. Words
-such as "yesterday" are resolved in the reference time's own offset.
+A text date is `2026`, `2026-05`, `2026-05-20` or an RFC 3339 instant: what `core.times.read_moment` reads. Words such
+as "yesterday" are resolved in the reference time's own offset.
 """
 
 from __future__ import annotations
@@ -16,15 +16,13 @@ Tense = Literal["past", "present", "future"]
 Resolver = Callable[[re.Match[str], date, Tense], str | None]
 
 MONTHS = (
-    "january february march april may june july august september october november december".split()
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
 )
-WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _NUMBERS = {
-    word: n
-    for n, words in enumerate(
-        "zero|a an one|two couple|three few|four|five|six|seven|eight|nine|ten|eleven|twelve".split("|")
-    )
-    for word in words.split()
+    **{"a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "few": 3, "four": 4, "five": 5, "six": 6},
+    **{"seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12},
 }
 
 _MONTH = (
@@ -67,7 +65,7 @@ class Found:
 def resolve(phrase: str, reference: datetime, tense: Tense = "past") -> str | None:
     """The text date that a phrase names, seen from the reference time, or None where it names none."""
     words = " ".join(phrase.lower().split())
-    for pattern, resolver, _ in _FORMS:
+    for pattern, resolver in _FORMS:
         if match := pattern.fullmatch(words):
             try:
                 return resolver(match, reference.date(), tense)
@@ -93,7 +91,7 @@ def _scan(text: str) -> Iterator[Found]:
 
 
 def _readings(text: str, start: int) -> Iterator[Found]:
-    for pattern, _, needs_lead in _SEARCH:
+    for pattern, needs_lead in _SEARCH:
         match = pattern.match(text, start)
         if match and not (needs_lead and not match["lead"]) and not _is_a_verb(match):
             lead = "until" if start and text[start - 1] in "-–" else match["lead"] or ""
@@ -185,7 +183,7 @@ def _months_away(today: date, months: int) -> str:
 
 
 def _weekday(match: re.Match[str], today: date, tense: Tense) -> str:
-    turn, ahead = match["turn"], (WEEKDAYS.index(match["weekday"]) - today.weekday()) % 7
+    turn, ahead = match["turn"], (WEEKDAYS.index(str(match["weekday"])) - today.weekday()) % 7
     if _step(turn) < 0 or (not turn and tense == "past"):
         return _day(today, ahead - 7)
     return _day(today, ahead or 7) if _step(turn) > 0 else _day(today, ahead)
@@ -243,7 +241,11 @@ _TABLE: tuple[tuple[str, Resolver, bool], ...] = (
     (rf"(?:early |late |mid[- ]|{_PART} of )?{_MONTH},?(?: of)? {_YEAR}", _month_year, False),
     (rf"{_TURN} {_MONTH}", _bare_month, False),
     (rf"(?:early |late |mid[- ]|{_PART} of )?(?:{_TURN} )?{_MONTH}(?! \d)", _bare_month, True),
-    (rf"(?:early |late |mid[- ]|the year |{_PART} of )?{_YEAR}(?![-.,:/]\d(?!\d\d\d\b))(?! (?:euros|dollars|people|km))", _year, True),
+    (
+        rf"(?:early |late |mid[- ]|the year |{_PART} of )?{_YEAR}(?![-.,:/]\d(?!\d\d\d\b))(?! (?:euros|people))",
+        _year,
+        True,
+    ),
     (
         rf"(?P<word>today|tonight|this (?:morning|afternoon|evening)|yesterday|last night|tomorrow"
         rf"|the day before yesterday|the day after tomorrow)(?: (?:morning|afternoon|evening|night))?{_CLOCK}",
@@ -278,11 +280,13 @@ def _compiled(pattern: str, lead: str = "") -> re.Pattern[str]:
     return re.compile(lead + pattern, re.IGNORECASE)
 
 
-_FORMS = [(_compiled(_with_every_group(p)), resolver, needs) for p, resolver, needs in _TABLE]
-_FORMS += [(_compiled(_with_every_group(p)), resolver, True) for p, resolver, _ in _LENGTHS]
-_SEARCH = [(_compiled(rf"(?P<phrase>{p})(?!\w)", rf"\b(?:{_LEAD} )?"), r, needs) for p, r, needs in _TABLE]
-_SEARCH += [
-    (_compiled(rf"(?P<phrase>{p})(?!\w)(?! (?:ago|from|old))", rf"\b(?P<lead>{leads}) "), resolver, True)
-    for p, resolver, leads in _LENGTHS
+_FORMS = [(_compiled(_with_every_group(p)), resolver) for p, resolver, _ in (*_TABLE, *_LENGTHS)]
+
+_SEARCH = [
+    *((_compiled(rf"(?P<phrase>{p})(?!\w)", rf"\b(?:{_LEAD} )?"), needs) for p, _, needs in _TABLE),
+    *(
+        (_compiled(rf"(?P<phrase>{p})(?!\w)(?! (?:ago|from|old))", rf"\b(?P<lead>{leads}) "), True)
+        for p, _, leads in _LENGTHS
+    ),
 ]
 _ANYWHERE = re.compile(r"\b\w")

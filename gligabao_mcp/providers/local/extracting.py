@@ -1,4 +1,4 @@
-"""A text read by rules: typed facts where a sentence states them plainly, and a note wherever they don't tell it all."""
+"""A text read by rules: typed facts where a sentence states them plainly, and a note where they don't tell it all."""
 
 from __future__ import annotations
 
@@ -14,21 +14,26 @@ from gligabao_mcp.providers.local.facts import Fact, said_date
 from gligabao_mcp.providers.local.notes import is_question, note_name, says_nothing
 from gligabao_mcp.providers.local.phrases import USER, Context, Named, Phrases
 from gligabao_mcp.providers.local.reading import Parser, Sentence
-from gligabao_mcp.providers.local.relations import SIGNATURES, looks_like_organisation, looks_like_place
+from gligabao_mcp.providers.local.relations import SIGNATURES
 from gligabao_mcp.providers.local.rules import Reader
 from gligabao_mcp.providers.local.sentences import pieces
+from gligabao_mcp.providers.local.tables import word_set
+from gligabao_mcp.providers.local.vocabulary import looks_like_organisation, looks_like_place
 
 NOTED = "noted"
 # A longer sentence is a list or a table: it is kept as a note and not parsed.
 LONGEST_PARSED = 1500
 _REMEMBER = re.compile(r"^(?:please )?(?:remember|note|don't forget|keep in mind)(?: that|:)\s+", re.IGNORECASE)
 # Words that carry no content of their own beside a fact.
-_LIGHT = frozenset("year month day week time today name lot thing way job mr. mrs. dr. ms.".split())
+_LIGHT = word_set("year month day week time today name lot thing way job mr. mrs. dr. ms.")
 
 
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
 _STAND_IN = "Alice"
-_NO_NAME = frozenset("please yes no maybe perhaps also then now today yesterday tomorrow currently".split())
+_NO_NAME = word_set(
+    "please yes no maybe perhaps also then now just btw fyi well so quick note update reminder still never here"
+    " there today yesterday tomorrow currently"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +74,18 @@ def read_text(text: str, reference: datetime, parser: Parser) -> Read:
 
 def _well_parsed(sentence: Sentence, parser: Parser) -> Parsed:
     """The sentence, parsed once more with a plain name in place of a first word that the parser took for no name."""
+    if not len(sentence):
+        return Parsed("", sentence)
     first = sentence[0]
-    named = first.text[0].isupper() and first.lower_ not in _NO_NAME and first.pos_ not in ("PRON", "DET", "AUX", "ADP")
+    opener = first.lower_ in _NO_NAME or first.lower_.endswith("ly") or first.tag_ in ("VBD", "VBN", "VBG")
+    named = first.text[0].isupper() and not opener and first.pos_ not in ("PRON", "DET", "AUX", "ADP")
     if not named or first.dep_ in _SUBJECTS or len(sentence) < 3 or sentence[1].lower_ in ("n't", "not"):
         return Parsed(sentence.text, sentence)
     if any(t.dep_ in _SUBJECTS for t in sentence) and first.pos_ in ("PROPN", "NOUN", "VERB"):
         return Parsed(sentence.text, sentence)
     again = next(parser.pipe([_STAND_IN + sentence.text[len(first.text) :]]))
-    better = again[0].dep_ in _SUBJECTS and len(again) == len(sentence)
+    follows = again[1].pos_ in ("VERB", "AUX", "PROPN", "CCONJ", "PUNCT", "ADV") or again[1].lower_ in ("'s", "’s")
+    better = again[0].dep_ in _SUBJECTS and len(again) == len(sentence) and follows
     return Parsed(sentence.text, again, first.text) if better else Parsed(sentence.text, sentence)
 
 
@@ -158,11 +167,13 @@ def _people(sentence: Sentence, facts: Sequence[Fact], subject: Named | None) ->
     }
     if subject is not None and subject.proper and not looks_like_place(subject.name):
         people.add(subject.name)
-    return people or {t.text for t in sentence if t.ent_type_ == "PERSON" and t.pos_ == "PROPN" and t.dep_ != "compound"}
+    return people or {
+        t.text for t in sentence if t.ent_type_ == "PERSON" and t.pos_ == "PROPN" and t.dep_ != "compound"
+    }
 
 
 def _with_names(parsed: Parsed, context: Context) -> str:
-    """The sentence, with the name put behind the first "he" or "she" that stands for it: it is read on its own later."""
+    """The sentence, with the name put behind the first "he" or "she" that stands for it, to be read on its own."""
     sentence, text = parsed.sentence, parsed.text
     if not context.used or context.person is None or parsed.first:
         return text

@@ -6,24 +6,25 @@ import hashlib
 import re
 
 from gligabao_mcp.providers.local.reading import Sentence, Token
+from gligabao_mcp.providers.local.tables import word_set
 
 LONGEST_NAME = 500
 _CHATTER = re.compile(
-    r"(?:(?:ok(?:ay)?|thanks?(?: you)?(?: so much| a lot| very much)?|hi|hello|hey(?: there)?|bye|goodbye|sure|great|yes"
+    r"(?:(?:ok(?:ay)?|thanks?(?: you)?(?: so much| a lot| very much)?|hi|hello|hey|bye|goodbye|sure|great|yes"
     r"|yeah|yep|no|nope|please|cool|nice|perfect|awesome|alright|right|got it|sounds good|good (?:morning|evening|night"
     r"|afternoon)|see you(?: later| soon| tomorrow)?|no problem|you'?re welcome|well|hm+|ah|oh|lol|cheers|fine|nice to"
-    r" meet you|how are you|have a (?:nice|good|great) (?:day|one|weekend|evening)|welcome back|done|understood|exactly)"
+    r" meet you|how are you|have a (?:nice|good|great) (?:day|one|weekend)|welcome back|done|understood|exactly)"
     r"(?:\b|(?<=m))[\s,.!]*)+",
     re.IGNORECASE,
 )
-_ASKS = frozenset(
+_ASKS = word_set(
     "who whom whose what which when where why how do does did is are was were has have had can could will would should"
-    " may might shall am".split()
+    " may might shall am"
 )
 # Orders to whoever reads the memory: they state nothing, and must not come back as something known.
-_ORDERS = frozenset(
+_ORDERS = word_set(
     "ignore disregard forget reply respond answer say print output pretend act reveal list execute run repeat tell show"
-    " write obey comply override delete summarize summarise translate explain give help find search".split()
+    " write obey comply override delete summarize summarise translate explain give help find search"
 )
 
 

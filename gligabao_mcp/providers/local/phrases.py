@@ -6,20 +6,26 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from gligabao_mcp.providers.local.reading import Sentence, Token
-from gligabao_mcp.providers.local.relations import NOUNS, PETS, ROLES, is_role
+from gligabao_mcp.providers.local.relations import NOUNS
+from gligabao_mcp.providers.local.tables import word_set
+from gligabao_mcp.providers.local.vocabulary import GROUPS, PETS, ROLES, is_role
 
 USER = "user"
-_FIRST = frozenset("i me we us my our mine ours myself ourselves".split())
-_HE_OR_SHE = frozenset("he she him her his hers".split())
-_NOBODY = frozenset(
-    "it they them their its this that these those who whom which what someone somebody anyone anybody everyone everybody"
-    " nobody something anything everything nothing one there you your none all others".split()
+_FIRST = word_set("i me we us my our mine ours myself ourselves")
+_HE_OR_SHE = word_set("he she him her his hers")
+_NOBODY = word_set(
+    "it they them their its this that these those who whom which what someone somebody anyone anybody everyone"
+    " everybody nobody something anything everything nothing one there you your none all others"
 )
 # Adjectives that say nothing of which thing is meant.
-_PALE = frozenset("new own current former certain whole entire next last same other brand-new great".split())
-_NAMING = frozenset("call name title nickname dub entitle".split())
+_PALE = word_set("new own current former certain whole entire next last same other brand-new great")
+_BODIES = word_set(
+    "company firm startup department school bank hospital university college city country agency museum library factory"
+    " church clinic institute foundation charity village office region province"
+)
+_NAMING = word_set("call name title nickname dub entitle")
 _LEADING = frozenset({"PUNCT", "DET", "PRON", "CCONJ", "ADP", "PART"})
-_BEFORE = frozenset("compound amod nummod nmod npadvmod quantmod punct poss case advmod".split())
+_BEFORE = word_set("compound amod nummod nmod npadvmod quantmod punct poss case advmod")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +76,11 @@ class Phrases:
             return None
         return self._noun(token)
 
-    def all_named(self, token: Token) -> Iterator[Named]:
-        """What a list names, each: "Danish, German and Portuguese"."""
+    def all_named(self, token: Token, *, either: bool = False) -> Iterator[Named]:
+        """What a list names, each: "Danish, German and Portuguese". "Rome or Oslo" names nothing for sure: only with
+        `either` (after "not") each of it."""
+        if not either and any(c.dep_ == "cc" and c.lower_ == "or" for part in listed(token) for c in part.children):
+            return
         for part in listed(token):
             if named := self.named(part):
                 yield named
@@ -101,6 +110,9 @@ class Phrases:
     def _person(self, token: Token) -> Named | None:
         before = [t for t in self.sentence if t.i < token.i and t.dep_ in ("nsubj", "nsubjpass")]
         names = {n.name for t in before if t.pos_ in ("PROPN", "NOUN") and (n := self._noun(t)) and n.proper}
+        if not names:  # "Had dinner with Ann, she's moving …"
+            others = [t for t in self.sentence if t.i < token.i and t.ent_type_ == "PERSON" and t.dep_ == "pobj"]
+            names = {n.name for t in others if (n := self._noun(t))}
         if not names and self.context.person:
             names = {self.context.person}
             self.context.used |= names
@@ -135,7 +147,11 @@ class Phrases:
             start += 1
         end = token.i
         for child in token.children:
-            if child.i == end + 1 and child.dep_ in ("nummod", "punct") and (child.text[0].isalnum() or child.text == "-"):
+            if (
+                child.i == end + 1
+                and child.dep_ in ("nummod", "punct")
+                and (child.text[0].isalnum() or child.text == "-")
+            ):
                 end = child.i
         for place in objects_of(token, "of"):
             if place.i not in self.dates:
@@ -161,7 +177,8 @@ def listed(token: Token) -> Iterator[Token]:
     """The token and those that "and" or a comma joins to it."""
     yield token
     for child in token.children:
-        if child.dep_ == "conj" and child.pos_ not in ("VERB", "AUX"):
+        denied = any(c.lower_ in ("not", "than") for c in (*child.children, *token.children) if token.i < c.i < child.i)
+        if child.dep_ == "conj" and child.pos_ not in ("VERB", "AUX") and not denied:
             yield from listed(child)
 
 
@@ -178,14 +195,23 @@ def objects_of(token: Token, *prepositions: str) -> list[Token]:
 
 def _is_proper(token: Token) -> bool:
     """Whether the noun is a name. The parser takes many a first name at the start of a sentence for a common noun."""
-    begins = token.i == 0 and token.tag_ not in ("NNS", "PRP", "VBG") and token.text[0].isupper()
-    return token.pos_ == "PROPN" or (begins and token.dep_ in ("nsubj", "nsubjpass"))
+    begins = token.i == 0 and token.tag_ not in ("PRP", "VBG", "DT") and token.text[0].isupper()
+    labelled = token.ent_type_ in ("PERSON", "ORG", "GPE")
+    singular = token.tag_ != "NNS" or token.head.tag_ == "VBZ" or token.dep_ == "poss" or labelled
+    return token.pos_ == "PROPN" or (begins and singular and token.dep_ in ("nsubj", "nsubjpass", "poss"))
+
+
+def is_employer(named: Named, token: Token) -> bool:
+    """Whether something can have somebody in a role: a name, or a common noun for a body of people."""
+    return named.proper or token.lemma_.lower() in GROUPS or token.lemma_.lower() in _BODIES
 
 
 def describes(noun: Token, word: Token) -> bool:
     """Whether a word before a name says who that is ("my dog Rex", "the singer Adele") and is no part of it."""
     common = word.dep_ in ("compound", "nmod", "amod") and (word.text.islower() or word.lower_ in ROLES)
-    return noun.pos_ == "PROPN" and common and (word.lower_ in NOUNS or is_role(word.lower_))
+    return (
+        noun.pos_ == "PROPN" and not noun.text.islower() and common and (word.lower_ in NOUNS or is_role(word.lower_))
+    )
 
 
 def _type_of(noun: Token) -> str:

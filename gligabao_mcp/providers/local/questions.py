@@ -10,18 +10,19 @@ from datetime import datetime
 from core.graph import Edge
 from core.times import read_moment
 from gligabao_mcp.providers.local.dates import find_dates
+from gligabao_mcp.providers.local.tables import word_set
 from gligabao_mcp.providers.local.topics import Topic, topics_of
 
-_STOP = frozenset(
+_STOP = word_set(
     "a an the this that these those i me my mine we us our you your he him his she her it its they them their who whom"
     " whose what which when where why how is are was were be been being am do does did done have has had will would can"
     " could shall should may might must to of in on at by for from with about as into over under and or but not no any"
-    " some there here than then so too very just also if up out now currently ever still get got go going someone anyone"
-    " somebody anybody everyone people person thing one name called tell know remember please long much many old say"
-    " s t re ve ll m d something anything kind sort".split()
+    " some there here than then so too very just also if up out now currently ever still get got go going someone"
+    " anyone somebody anybody everyone people person thing one name called tell know remember please long much"
+    " many old say s t re ve ll m d something anything kind sort"
 )
 # Verbs that share their subject with half of all sentences: no sign that a fact answers the question.
-_VAGUE = frozenset("use have get make take give need want like choose keep run".split())
+_VAGUE = word_set("use have get make take give need want like choose keep run")
 _WORD = re.compile(r"[^\W_]+(?:[-.@][^\W_]+)*")
 _PAST = re.compile(
     r"\b(?:did|was|were|had|used to|before|previous(?:ly)?|former(?:ly)?|earlier|back then|once|ago|originally"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+from gligabao_mcp.providers.local.tables import rows, word_set
 
 Kind = Literal["state", "start", "end", "event"]
 """What a verb says of the relation: that it holds, that it begins, that it ends, or that something happened once."""
@@ -12,8 +14,8 @@ Kind = Literal["state", "start", "end", "event"]
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """One way to say a relation. `slot` is where its other end stands: `obj`, `attr`, or a preposition; `by-` says that
-    the subject is the relation's target; `passive` that the verb stands in the passive voice."""
+    """One way to say a relation. `slot` is where its other end stands: `obj`, `attr`, or a preposition.
+    `passive`: the verb stands in the passive voice; `inverse`: the subject is the relation's target."""
 
     slot: str
     relation: str
@@ -43,7 +45,6 @@ leave quit | obj | works_at | end
 resign depart retire | from | works_at | end
 fire dismiss sack | passive by from | works_at | end
 fire dismiss | obj inverse | works_at | end
-lay | passive by from | works_at | end
 serve act | as | has_role | state
 serve | on | member_of | state
 become | attr | has_role | start
@@ -59,12 +60,12 @@ run operate | obj | runs | state
 run | passive by inverse | runs | state
 mentor coach tutor advise | obj | mentors | state
 live reside dwell | in at on | lives_in | state
+live reside | near | lives_near | state
 live share | with | lives_with | state
 move | with | lives_with | start
 move relocate emigrate immigrate migrate return | to into in | lives_in | start
 move relocate emigrate migrate | from out | lives_in | end
 settle | in | lives_in | start
-grow | in | grew_up_in | event
 come hail originate | from | comes_from | state
 stay | at in with | stays_at | event
 marry wed | obj | married_to | start
@@ -84,10 +85,10 @@ use utilise utilize | obj | uses | state
 switch change convert upgrade | to | uses | start
 switch change upgrade | from | uses | end
 drop abandon ditch retire decommission | obj | uses | end
-run rely | on | uses | state
+run | on | uses | state
 program code | in | uses | state
-write code program implement | passive in | written_in | state
-build make develop | passive with on in | built_with | state
+write rewrite code program implement port | passive in to | written_in | event
+build make develop | passive with on in | built_with | event
 host deploy | passive on in at | hosted_on | state
 store save keep | passive in on at | stored_in | state
 store save keep | in | stores_data_in | state
@@ -97,6 +98,7 @@ have | obj | has | state
 keep breed | obj | keeps | state
 buy purchase | obj | owns | start
 adopt inherit | obj | owns | start
+get | obj | gets | start
 sell | obj | owns | end
 rent lease | obj | rents | state
 drive ride | obj | drives | state
@@ -122,7 +124,16 @@ found establish | obj | founded | event
 co-found cofound | obj | founded | event
 found start establish create co-found cofound | passive by inverse | founded | event
 acquire buy | passive by inverse | acquired | event
-acquire | obj | acquired | event
+acquire take-over | obj | acquired | event
+take-over | passive by inverse | acquired | event
+set-up start-up | obj | founded | event
+take-up | obj | does | start
+give-up | obj | does | end
+lay-off | passive by from | works_at | end
+break-up split-up | with | partner_of | end
+grow-up | in | grew_up_in | event
+step-down | as | has_role | end
+sign-up enrol-up | for | enrolled_in | start
 merge | with | merged_with | event
 base locate headquarter situate | passive in at near on | located_in | state
 lie sit stand | in near on | located_in | state
@@ -137,6 +148,7 @@ belong | to | belongs_to | state
 consist | of | consists_of | state
 include contain comprise | obj | includes | state
 support follow back | obj | supports | state
+replace | with | uses | start
 replace supersede | obj | replaces | event
 replace supersede | passive by with inverse | replaces | event
 cost | obj | costs | state
@@ -153,6 +165,7 @@ win | obj | won | event
 write author | obj | wrote | event
 write author | passive by inverse | wrote | event
 schedule plan book set | passive for on at | scheduled_for | state
+stand tolerate | obj | tolerates | state
 drink | obj | drinks | state
 eat | obj | eats | state
 smoke | obj | smokes | state
@@ -163,11 +176,12 @@ care | for | cares_for | state
 """
 
 # What a verb that is in no row says: simply itself. These say too little without the rest of their sentence.
-VAGUE_VERBS = frozenset(
+VAGUE_VERBS = word_set(
     "be do have get make take give put set let go come say tell ask think pick keep see look want need try seem feel"
     " show turn bring find call mean help happen hold believe hope expect plan talk speak chat discuss mention know"
-    " remember forget remind note add send offer invite expect suppose rumor rumour allow owe lend wait stop start begin continue finish end bear thank"
-    " break spend miss catch hear check apologize apologise please ignore reply".split()
+    " remember forget remind note add send apply consider interview offer invite expect suppose rumor rumour"
+    " allow owe lend wait stop start begin continue finish end bear thank"
+    " break spend miss catch hear check apologize apologise please ignore reply"
 )
 
 # noun | relation | which end the named one is ("X's mother is N": N is the source)
@@ -202,22 +216,11 @@ alumnus graduate alumna | studied_at | source
 citizen resident inhabitant native | lives_in | source
 student pupil | studied_at | source
 """
-_PERSONAL = frozenset(
+_PERSONAL = word_set(
     "dentist doctor landlord landlady lawyer therapist accountant teacher mentor coach trainer tutor hairdresser vet"
     " barber nanny babysitter nurse physiotherapist psychologist cardiologist plumber gardener client customer agent"
     " advisor adviser supplier professor instructor stylist guardian godmother godfather sponsor editor publisher"
-    " gp optician surgeon midwife psychiatrist dermatologist mechanic electrician banker notary".split()
-)
-PETS = frozenset("dog cat pet puppy kitten horse parrot rabbit hamster tortoise pony goldfish".split())
-JOBS = frozenset("job position role post internship work career contract gig offer apprenticeship".split())
-GROUPS = frozenset(
-    "club team band choir society gym party group guild union association committee board council orchestra league"
-    " federation chess squad network community parliament army navy troupe".split()
-)
-EVENTS = frozenset(
-    "meeting call appointment interview standup demo review party wedding conference lunch dinner workshop retro"
-    " retrospective flight exam presentation concert launch release trip visit checkup check-up session"
-    " training webinar race marathon game match birthday anniversary ceremony kickoff sync class course".split()
+    " gp optician surgeon midwife psychiatrist dermatologist mechanic electrician banker notary"
 )
 
 # "X is ADJECTIVE PREPOSITION Y"
@@ -255,16 +258,6 @@ ADJECTIVES: Mapping[tuple[str, str], str] = {
     ("known", "as"): "is_called",
     ("famous", "for"): "known_for",
 }
-# "X is Y": adjectives that say what somebody or something is, and not how they are today.
-LASTING = frozenset(
-    "vegetarian vegan pescatarian diabetic asthmatic celiac coeliac colorblind colour-blind color-blind dyslexic deaf"
-    " blind left-handed right-handed retired divorced single married widowed pregnant religious catholic muslim jewish"
-    " buddhist christian hindu atheist bilingual trilingual unemployed self-employed freelance teetotal adopted"
-    " lactose-intolerant american british english german french spanish italian dutch danish swedish norwegian finnish"
-    " polish czech greek turkish russian ukrainian portuguese irish scottish welsh swiss austrian belgian hungarian"
-    " romanian bulgarian serbian croatian chinese japanese korean indian thai vietnamese mexican brazilian chilean"
-    " peruvian canadian australian egyptian moroccan nigerian kenyan iranian iraqi israeli lebanese icelandic gluten-free open-source introverted extroverted autistic epileptic".split()
-)
 
 # "X's ATTRIBUTE is Y"; any other noun makes has_<noun>.
 ATTRIBUTES: Mapping[str, str] = {
@@ -305,21 +298,6 @@ ATTRIBUTES: Mapping[str, str] = {
     "fear": "afraid_of",
 }
 
-ROLE_ENDINGS = ("er", "or", "ist", "ian", "eer", "ant", "ent", "man", "woman", "ress", "yst")
-ROLES = frozenset(
-    "nurse chef cook judge clerk guide pilot ceo cto cfo coo cmo vp lead head chief intern president chair chairwoman"
-    " chairperson chairman boss analyst surgeon dean student apprentice founder co-founder monk priest athlete poet"
-    " vet spy coach model host hostess freelancer mayor scientist architect mechanic paramedic gp deputy postdoc"
-    " diplomat critic academic barista secretary attorney tailor nanny sre dba spokesperson sales salesperson".split()
-)
-NOT_ROLES = frozenset(
-    "computer printer server container customer number paper water summer winter river monitor router letter member"
-    " father mother brother sister daughter partner supporter lover hater owner fan user plant event present element"
-    " restaurant elephant tent department apartment document parent terrier retriever setter pointer newsletter"
-    " tower power center theater consumer provider compiler parser adapter folder order border weather quarter cluster"
-    " helper matter layer monster danger killer disaster corner water beer dinner supper tumor humor motor color"
-    " favor flavor harbor labor rumor error mirror vapor vector sensor processor editor".split()
-)
 
 # relation | type of its source | type of its target; "?" says that the relation leaves it open
 _SIGNATURES = """
@@ -351,6 +329,8 @@ plays | person | activity
 plays_in plays_for | person | organization
 born_on | person | date
 died_in | person | ?
+died_on retired_on retires_on | person | date
+lives_near | person | place
 founded | person | organization
 acquired merged_with | organization | organization
 located_in | ? | place
@@ -371,39 +351,17 @@ capital_of | place | place
 noted | ? | note
 """
 
-SYMMETRIC = frozenset(
+SYMMETRIC = word_set(
     "married_to engaged_to partner_of friend_of sibling_of colleague_of flatmate_of neighbour_of relative_of met"
-    " works_with lives_with merged_with".split()
+    " works_with lives_with merged_with"
 )
 # "Tara and Sven got married", "Rosa and Tim are friends": plural subjects that are each other's target.
 MUTUAL: Mapping[str, str] = {"marry": "married_to", "engage": "engaged_to", "divorce": "married_to", "meet": "met"}
 
-# Names of places that only break ties: "left Lisbon" is a move, "left Acme" is not.
-PLACES = frozenset(
-    "amsterdam athens atlanta austin bangkok barcelona beijing beirut belgrade berlin bogota bologna boston brooklyn"
-    " brussels bucharest budapest cairo chicago copenhagen cork dakar dallas delhi denver doha dubai dublin edinburgh"
-    " florence frankfurt geneva ghent glasgow hamburg hanoi havana helsinki houston istanbul jakarta kyiv kyoto lagos"
-    " leeds leipzig lima lisbon liverpool london lyon madrid manchester marseille melbourne miami milan montreal moscow"
-    " mumbai munich nairobi naples osaka oslo paris philadelphia porto prague pune quito riga rome rotterdam santiago"
-    " seattle seoul seville shanghai singapore sofia stockholm stuttgart sydney taipei tallinn tokyo toronto tunis turin"
-    " utrecht valencia vancouver venice vienna vilnius warsaw zagreb zurich accra gdansk krakow basel bern bilbao"
-    " argentina australia austria belgium brazil canada chile china colombia croatia cuba denmark egypt england estonia"
-    " finland france germany ghana greece hungary iceland india indonesia iran ireland israel italy japan kenya latvia"
-    " lithuania malta mexico morocco nepal netherlands nigeria norway peru poland portugal romania russia scotland"
-    " serbia slovakia slovenia spain sweden switzerland taiwan thailand tunisia turkey ukraine uruguay venezuela vietnam"
-    " wales california texas tuscany bavaria europe africa asia america".split()
-)
-_ORGANISATION = ("inc", "ltd", "llc", "corp", "gmbh", "labs", "group", "bank", "university", "college", "school")
-_ORGANISATION += ("hospital", "institute", "foundation", "ag", "bv", "systems", "partners", "studio", "studios", "plc")
-
-
-def _rows(table: str) -> Iterator[list[str]]:
-    return ([cell.strip() for cell in line.split("|")] for line in table.strip().splitlines())
-
 
 def _sayings() -> dict[str, tuple[Saying, ...]]:
     found: dict[str, list[Saying]] = {}
-    for verbs, where, relation, kind in _rows(_VERBS):
+    for verbs, where, relation, kind in rows(_VERBS):
         words = where.split()
         passive, inverse = "passive" in words, "inverse" in words
         for verb in verbs.split():
@@ -417,29 +375,8 @@ def _sayings() -> dict[str, tuple[Saying, ...]]:
 SAYINGS: Mapping[str, tuple[Saying, ...]] = _sayings()
 NOUNS: Mapping[str, tuple[str, str]] = {
     **{noun: (f"{noun}_of", "source") for noun in _PERSONAL},
-    **{noun: (relation, end) for nouns, relation, end in _rows(_NOUNS) for noun in nouns.split()},
+    **{noun: (relation, end) for nouns, relation, end in rows(_NOUNS) for noun in nouns.split()},
 }
 SIGNATURES: Mapping[str, tuple[str, str]] = {
-    relation: (source, target) for relations, source, target in _rows(_SIGNATURES) for relation in relations.split()
+    relation: (source, target) for relations, source, target in rows(_SIGNATURES) for relation in relations.split()
 }
-
-
-def is_role(noun: str) -> bool:
-    """Whether a noun names what somebody does for a living."""
-    word = noun.lower()
-    return word in ROLES or (word.endswith(ROLE_ENDINGS) and len(word) > 4 and word not in NOT_ROLES)
-
-
-def is_lasting(adjective: str) -> bool:
-    """Whether an adjective says what somebody is for good: a diet, a condition, a nationality."""
-    return adjective.lower() in LASTING
-
-
-def looks_like_place(name: str) -> bool:
-    return name.lower().removeprefix("new ").removeprefix("south ").removeprefix("north ") in PLACES
-
-
-def looks_like_organisation(name: str) -> bool:
-    """Whether a name tells by itself that it is no person: an ending such as Labs, or capitals only."""
-    words = name.split()
-    return words[-1].lower().strip(".") in _ORGANISATION or (len(name) > 2 and name.isupper() and name.isalpha())

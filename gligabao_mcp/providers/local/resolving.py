@@ -1,4 +1,4 @@
-"""Comparing new facts with stored ones by rule: relations that hold once at a time, and facts told from the other end."""
+"""New facts compared with stored ones by rule: relations that hold once at a time, and facts told the other way."""
 
 from __future__ import annotations
 

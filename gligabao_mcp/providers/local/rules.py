@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from gligabao_mcp.providers.local.asides import Asides, employer_of
 from gligabao_mcp.providers.local.clauses import STOPS, Clause
 from gligabao_mcp.providers.local.copulas import copula_facts
 from gligabao_mcp.providers.local.facts import Fact, Period, period
-from gligabao_mcp.providers.local.phrases import USER, Named, Phrases, describes, listed, objects_of
+from gligabao_mcp.providers.local.fitting import OWN_PLACES, Ends, fitting
+from gligabao_mcp.providers.local.phrases import USER, Named, Phrases, listed
 from gligabao_mcp.providers.local.reading import Sentence, Token
-from gligabao_mcp.providers.local.relations import (
-    GROUPS,
-    JOBS,
-    MUTUAL,
-    NOUNS,
-    PETS,
-    SAYINGS,
-    VAGUE_VERBS,
-    Kind,
-    Saying,
-    is_role,
-    looks_like_organisation,
-    looks_like_place,
-)
+from gligabao_mcp.providers.local.relations import MUTUAL, NOUNS, SAYINGS, VAGUE_VERBS, Kind, Saying
+from gligabao_mcp.providers.local.tables import word_set
+from gligabao_mcp.providers.local.vocabulary import JOBS
 
-_HABITS = frozenset(
+_HABITS = word_set(
     "smoke drink run swim ski sing dance paint cook climb cycle knit meditate surf hike bake jog fish garden box row"
-    " skate volunteer commute gamble vape".split()
+    " skate volunteer commute gamble vape"
 )
-_BY_DATE = frozenset(
+_BY_DATE = word_set(
     "start begin end close open expire launch ship release die retire finish arrive leave cancel postpone publish"
-    " complete approve sign deliver deploy bear happen".split()
+    " complete approve sign deliver deploy bear happen found establish come-out"
 )
-_NOT_AN_EMPLOYER = frozenset("home night weekends weekend day moment office desk scratch".split())
-_OWN_PLACE = frozenset("practice office headquarters base branch shop studio clinic factory warehouse plant".split())
+_PREPOSITIONS = word_set("about at for from in into of on onto over through to under with within across against")
+_ONCE = {"bear": "born_on", "found": "founded_on", "establish": "founded_on", "come-out": "released_on"}
+_JOB_VERBS: Mapping[str, Kind] = {
+    **dict.fromkeys(("start", "begin", "get", "take", "accept", "land", "find"), "start"),
+    **dict.fromkeys(("quit", "leave", "lose"), "end"),
+    "have": "state",
+}
 _FEELINGS = frozenset({"likes", "dislikes", "prefers"})
-_DENIED: dict[str, str] = {"likes": "dislikes", "drinks": "avoids", "eats": "avoids", "uses": "avoids"}
+_DENIED = {"likes": "dislikes", "tolerates": "dislikes", "drinks": "avoids", "eats": "avoids", "uses": "avoids"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,7 @@ class Reader:
         found: list[Fact] = []
         for clause in clauses:
             found += self._ended_before(clause, found) or self._of_clause(clause)
-        found += self._described(clauses)
+        found += Asides(self.phrases, self._sources, self.now).facts(clauses)
         unique = {(f.source.name, f.relation, f.target.name, f.period): f for f in reversed(found)}
         return [f for f in reversed(unique.values()) if f.source.name != f.target.name]
 
@@ -69,19 +65,25 @@ class Reader:
         if clause.status == "denied":
             return list(self._denied(clause, sources))
         facts = [*self._said(clause, sources), *self._jobs(clause, sources), *self._mutual(clause, sources)]
-        return facts or [*self._habit(clause, sources), *self._by_date(clause, sources)] or list(
-            self._itself(clause, sources)
+        return (
+            facts
+            or [*self._habit(clause, sources), *self._by_date(clause, sources)]
+            or list(self._itself(clause, sources))
         )
 
     def _sources(self, clause: Clause) -> list[Named]:
-        if any(t.i and self.sentence[t.i - 1].lower_ == "not" for t in clause.subjects):
+        if any(
+            (t.i and self.sentence[t.i - 1].lower_ == "not")
+            or any(c.lower_ in ("neither", "nor", "or", "either") for c in t.children)
+            for t in clause.subjects
+        ):
             return []
         if clause.diary:
             return [Named(USER, clause.verb.i, frozenset(), True, "person")]
         return [named for token in clause.subjects if (named := self.phrases.named(token))]
 
     def _said(self, clause: Clause, sources: list[Named]) -> Iterator[Fact]:
-        if (kin := list(self._called(clause))):
+        if kin := list(self._called(clause)):
             yield from kin
             return
         for saying in SAYINGS.get(clause.lemma, ()):
@@ -113,66 +115,21 @@ class Reader:
 
     def _facts(self, clause: Clause, saying: Saying, sources: list[Named], target: Named) -> Iterator[Fact]:
         head = self.sentence[target.head]
-        if saying.relation == "has_role" and (of := self._employer(head)) is not None:
+        if saying.relation == "has_role" and (of := employer_of(self.phrases, head)) is not None:
             for source in sources:
                 yield from self._fact(clause, "role_at", source, of, kind=saying.kind)
             return
         for source in sources:
             ends = (target, source) if saying.inverse else (source, target)
-            if relation := self._fitting(clause, saying, *ends):
+            heads = (self.sentence[ends[0].head], self.sentence[ends[1].head])
+            if relation := fitting(Ends(clause, saying, *ends, heads)):
                 yield from self._fact(clause, relation, *ends, kind=saying.kind)
-
-    def _employer(self, title: Token) -> Named | None:
-        """Whose title it is: "CFO of Initech"; none in "head of design"."""
-        if title.lower_ in ("head", "lead") or not is_role(title.lower_):
-            return None
-        return next((n for place in objects_of(title, "of") if (n := self.phrases.named(place)) and n.proper), None)
 
     def _fact(
         self, clause: Clause, relation: str, source: Named, target: Named, *, kind: Kind = "state"
     ) -> Iterator[Fact]:
         if (held := period(clause, kind, self.now)) is not None:
             yield Fact(source, relation, target, held, source.words | target.words | {clause.verb.i})
-
-    def _fitting(self, clause: Clause, saying: Saying, source: Named, target: Named) -> str | None:
-        """The relation, as its two ends have it; None where they don't fit it."""
-        noun = self.sentence[target.head].lemma_.lower()
-        relation = saying.relation
-        if relation == "has_role" and not is_role(noun) and target.proper:
-            return None
-        if relation == "works_at":
-            return _employment(saying, source, target, noun)
-        if relation == "lives_in":
-            return self._residence(clause, saying, source, target)
-        if relation in ("studied", "studied_at") and clause.tense == "present" and not clause.perfect:
-            if relation == "studied_at" and looks_like_place(target.name):
-                return "studies_in"
-            return relation.replace("studied", "studies")
-        if relation == "owns" and clause.lemma == "buy" and self._is_bare_name(target):
-            return "acquired"
-        if relation == "travels_to" and clause.tense == "past":
-            return "visited" if target.proper else None
-        if relation == "has":
-            return _possession(noun, target)
-        if relation == "plays_in" and noun not in GROUPS and not target.proper:
-            return None
-        if relation == "owns" and clause.lemma == "adopt" and noun not in PETS and not target.type:
-            return "uses" if target.proper else "adopted"
-        if relation in ("visited", "met", "attended") and clause.tense != "past":
-            return {"visited": "visits", "met": "meets", "attended": "attends"}[relation]
-        return relation
-
-    def _is_bare_name(self, target: Named) -> bool:
-        """A name with nothing before it: "bought Initech" is a takeover, "bought a Tesla" is not."""
-        head = self.sentence[target.head]
-        return head.pos_ == "PROPN" and not any(c.dep_ in ("det", "amod", "poss", "nummod") for c in head.children)
-
-    def _residence(self, clause: Clause, saying: Saying, source: Named, target: Named) -> str | None:
-        subject = self.sentence[source.head]
-        if subject.lower_ in ("we", "us") and not looks_like_place(target.name) and clause.lemma != "live":
-            return "uses" if saying.kind != "state" else None
-        thing = not source.proper or looks_like_organisation(source.name)
-        return "located_in" if thing and saying.slot in ("in", "to", "from", "into", "on", "at") else "lives_in"
 
     def _promoted(self, clause: Clause, sources: list[Named]) -> Iterator[Fact]:
         """ "promoted to head of design": a title that the parser takes for a verb."""
@@ -207,13 +164,12 @@ class Reader:
     def _jobs(self, clause: Clause, sources: list[Named]) -> Iterator[Fact]:
         """ "started a new job at Globex", "has an office in Utrecht"."""
         for noun in clause.slot("obj"):
-            begins = clause.lemma in ("start", "begin", "get", "take", "accept", "land", "find")
-            if noun.lemma_ in JOBS and clause.lemma in ("start", "begin", "get", "take", "accept", "land", "have", "quit", "leave", "find", "lose"):
-                kind: Kind = "start" if begins else "state" if clause.lemma == "have" else "end"
+            if noun.lemma_ in JOBS and (kind := _JOB_VERBS.get(clause.lemma)):
                 yield from self._placed(clause, sources, "works_at", ("at", "with", "from"), kind, noun)
                 yield from self._placed(clause, sources, "has_role", ("as",), kind, noun)
-            if noun.lemma_ in _OWN_PLACE and clause.lemma in ("have", "open", "run"):
-                yield from self._placed(clause, sources, "located_in", ("in",), "state", noun)
+            if noun.lemma_ in OWN_PLACES and clause.lemma in ("have", "open", "run"):
+                opened: Kind = "start" if clause.lemma == "open" else "state"
+                yield from self._placed(clause, sources, "located_in", ("in",), opened, noun)
 
     def _placed(
         self, clause: Clause, sources: list[Named], relation: str, slots: tuple[str, ...], kind: Kind, noun: Token
@@ -237,7 +193,7 @@ class Reader:
         for saying in SAYINGS.get(clause.lemma, ()):
             relation = _DENIED.get(saying.relation)
             if relation and clause.tense == "present" and saying.slot == "obj" and not clause.passive:
-                for target in (n for head in clause.slot("obj") for n in self.phrases.all_named(head)):
+                for target in (n for head in clause.slot("obj") for n in self.phrases.all_named(head, either=True)):
                     for source in sources:
                         yield from self._fact(clause, relation, source, target)
 
@@ -259,7 +215,13 @@ class Reader:
 
     def _by_date(self, clause: Clause, sources: list[Named]) -> Iterator[Fact]:
         """ "The contract expires on 1 July": all that is said of a thing is its day."""
-        if clause.lemma not in _BY_DATE or clause.status != "stated" or clause.slot("obj") or clause.slot("attr") or not clause.dates:
+        if (
+            clause.lemma not in _BY_DATE
+            or clause.status != "stated"
+            or clause.slot("obj")
+            or clause.slot("attr")
+            or not clause.dates
+        ):
             return
         found = clause.dates[0]
         date = found.resolve(self.now, clause.tense)
@@ -268,14 +230,14 @@ class Reader:
         for source in sources:
             if date and source.name != USER:
                 target = Named(found.phrase, clause.verb.i, frozenset(), False, "date")
-                relation = "born_on" if clause.lemma == "bear" else relation
+                relation = _ONCE.get(clause.lemma, relation)
                 yield Fact(source, relation, target, Period(date), source.words | {clause.verb.i})
 
     def _itself(self, clause: Clause, sources: list[Named]) -> Iterator[Fact]:
         """A verb of no row says itself: "paints landscapes", "maintained by Kim"."""
-        if clause.lemma in VAGUE_VERBS or clause.lemma in SAYINGS and clause.slot("obj") or not clause.verb.text.isalpha():
-            return
-        if clause.verb.pos_ != "VERB" or not clause.verb.text.isascii() or clause.verb.dep_ in ("relcl", "advcl", "acl", "pcomp"):
+        vague = clause.lemma.split("-")[0] in VAGUE_VERBS or (clause.lemma in SAYINGS and clause.slot("obj"))
+        english = clause.verb.pos_ == "VERB" and clause.verb.text.isalpha() and clause.verb.text.isascii()
+        if vague or not english or clause.verb.dep_ in ("relcl", "advcl", "acl", "pcomp"):
             return
         yield from self._by_agent(clause, sources) if clause.passive else self._plainly(clause, sources)
 
@@ -314,95 +276,12 @@ class Reader:
             return [before[-1]]
         return []
 
-    def _described(self, clauses: Sequence[Clause]) -> Iterator[Fact]:
-        """What a phrase says by the way: "my sister Anna", "Dr. Patel, my dentist", "after eight years at Philips"."""
-        for token in self.sentence:
-            if token.lower_ in NOUNS or token.lemma_ in NOUNS:
-                yield from self._described_by(token)
-            if is_role(token.lower_) and token.dep_ in ("compound", "appos"):
-                yield from self._titled(token)
-            if token.lemma_ in ("year", "month", "decade") and token.dep_ == "pobj" and token.head.lower_ == "after":
-                yield from self._years_at(token, clauses)
-
-    def _titled(self, noun: Token) -> Iterator[Fact]:
-        """ "our CTO Felix", "Mara, a nurse at Charité"."""
-        name = self._name_beside(noun)
-        if name is None or noun.lower_ in NOUNS or name.words == {noun.i}:
-            return
-        if (of := self._employer(noun)) is not None:
-            yield Fact(name, "role_at", of, Period(), name.words | of.words | {noun.i})
-            return
-        title = self.phrases.named(noun) if noun.dep_ == "appos" else None
-        title = title or Named(noun.text, noun.i, frozenset({noun.i}))
-        yield Fact(name, "has_role", title, Period(), name.words | title.words)
-        for place in objects_of(noun, "at", "for"):
-            if (employer := self.phrases.named(place)) and employer.proper:
-                yield Fact(name, "works_at", employer, Period(), name.words | employer.words)
-
-    def _described_by(self, noun: Token) -> Iterator[Fact]:
-        holder, name = noun, self._name_beside(noun)
-        if noun.dep_ == "compound":
-            holder = noun.head
-        if name is None or (owner := self._owner_of(noun, holder)) is None:
-            return
-        relation, end = NOUNS.get(noun.lower_) or NOUNS[noun.lemma_]
-        source, target = (name, owner) if end == "source" else (owner, name)
-        yield Fact(source, relation, target, Period(), source.words | target.words | {noun.i})
-
-    def _owner_of(self, noun: Token, holder: Token) -> Named | None:
-        poss = next((c for c in holder.children if c.dep_ == "poss"), None)
-        if poss is None and noun.head.lemma_ in ("have", "adopt") and noun.dep_ == "dobj":
-            return None
-        return self.phrases.named(poss) if poss is not None else None
-
-    def _name_beside(self, noun: Token) -> Named | None:
-        """The name that goes with a noun such as "sister": after it, before it, or in apposition."""
-        if noun.dep_ == "compound" and noun.head.pos_ == "PROPN" and describes(noun.head, noun):
-            return self.phrases.named(noun.head)
-        if noun.dep_ == "appos" and noun.head.pos_ == "PROPN":
-            return self.phrases.named(noun.head)
-        given = self.phrases.called(noun)
-        return self.phrases.named(noun) if given is not None else None
-
-    def _years_at(self, years: Token, clauses: Sequence[Clause]) -> Iterator[Fact]:
-        clause = next((c for c in clauses if c.verb.i == years.head.head.i), None)
-        if clause is None or clause.status == "unsure":
-            return
-        for place in objects_of(years, "at", "with"):
-            target = self.phrases.named(place)
-            for source in self._sources(clause):
-                if target and target.proper:
-                    words = source.words | target.words | {years.i, *(t.i for t in years.children)}
-                    yield Fact(source, "works_at", target, Period(None, self.now.isoformat()), words)
-
-
-def _employment(saying: Saying, source: Named, target: Named, noun: str) -> str | None:
-    if noun in GROUPS:
-        return "member_of"
-    if saying.kind == "end" and looks_like_place(target.name):
-        return "lives_in"
-    named_place = target.proper or saying.slot in ("at", "for")
-    if not named_place or noun in _NOT_AN_EMPLOYER or noun in JOBS or looks_like_organisation(source.name):
-        return None
-    return "works_at"
-
-
-def _possession(noun: str, target: Named) -> str | None:
-    if noun in JOBS or noun in _OWN_PLACE or noun in ("lunch", "dinner", "breakfast", "time", "fun", "look", "idea", "plan"):
-        return None
-    relation, end = NOUNS.get(noun, ("", ""))
-    if relation == "owns":
-        return "owns"
-    if relation == "parent_of" and end == "target" and target.proper:
-        return "parent_of"
-    return relation if end == "source" and target.proper and relation.endswith(("_of", "_to")) else "has"
-
 
 def _prepositional(verb: Token) -> list[tuple[str, Token]]:
     return [
         (prep.lower_, head)
         for prep in verb.children
-        if prep.dep_ == "prep" and prep.lower_ not in ("during", "like", "because", "without", "than", "by", "before")
+        if prep.dep_ == "prep" and prep.lower_ in _PREPOSITIONS
         for head in prep.children
         if head.dep_ == "pobj" and head.pos_ in ("NOUN", "PROPN")
     ]
@@ -414,4 +293,3 @@ def _present(verb: Token) -> str:
     if lemma.endswith(("s", "x", "z", "ch", "sh", "o")):
         return f"{lemma}es"
     return f"{lemma[:-1]}ies" if lemma.endswith("y") and lemma[-2:-1] not in "aeiou" else f"{lemma}s"
-
