@@ -104,7 +104,7 @@ async def _stop_without_parent(scope: CancelScope) -> None:
 
 
 def _leave_in_any_case() -> None:
-    """Ends the process in five seconds, whatever still blocks: a host that does not read, a disk that does not answer."""
+    """Ends the process in five seconds, whatever still blocks: a host that does not read, a disk that hangs."""
 
     def leave() -> None:
         with contextlib.suppress(OSError):

@@ -36,18 +36,24 @@ def postgres_server() -> Generator[str]:
 
         folder = Path(tempfile.mkdtemp(prefix="gligabao-pg-"))
         server = pgserver.get_server(folder, cleanup_mode="delete")  # pyright: ignore[reportPrivateImportUsage]
-    yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+    url = server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+    with sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool).connect() as connection:
+        # Its files are deleted at the end: waiting for the disk would double the time of the tests.
+        for waits in ("fsync", "synchronous_commit", "full_page_writes"):
+            connection.execute(sa.text(f"ALTER SYSTEM SET {waits} = off"))
+        connection.execute(sa.text("SELECT pg_reload_conf()"))
+    yield url
     server.cleanup()
 
 
 def new_database(server: str) -> str:
-    """The URL of a fresh database on that server."""
+    """The URL of a fresh schema on that server: for all that the memory can see, a database of its own, at half the
+    time that CREATE DATABASE takes."""
     name = f"test_{secrets.token_hex(6)}"
-    engine = sa.create_engine(server, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(sa.text(f"CREATE DATABASE {name}"))
-    engine.dispose()
-    return str(sa.make_url(server).set(database=name).render_as_string(hide_password=False))
+    with sa.create_engine(server, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool).connect() as connection:
+        connection.execute(sa.text(f"CREATE SCHEMA {name}"))
+    url = sa.make_url(server).update_query_dict({"options": f"-csearch_path={name}"})
+    return url.render_as_string(hide_password=False)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -12,6 +12,7 @@ from core.core import Core
 from core.engine import NoEngine
 from core.errors import ModelFailed
 from core.inferences import Inference
+from core.query.retrieve import match_for
 from gligabao_mcp.providers.scripted import HashEmbedder, ScriptedModel
 from gligabao_mcp.wiring import Providers, open_core
 from tests.conftest import Opener, Tables
@@ -122,6 +123,11 @@ async def test_vectors_of_others_are_never_searched(core: Core) -> None:
     assert await targets(core) == KEYWORD
     assert await targets(core, user_id="u2") == HYBRID
     assert await targets(core, dataset="work") == HYBRID
+    # An index that named the rows of others would not help: they are not this dataset's.
+    dataset = await core.graph.dataset("u1", "main")
+    assert dataset is not None
+    mine = await core.graph.facts(dataset, range(1, 6), match_for(QUESTION, None, None))
+    assert [(e.id, e.target) for e in mine.edges] == [(5, "Acme")]
 
 
 @requirement("temporal.event-time")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,9 +13,12 @@ from core.config import Config
 from core.core import Core
 from core.engine import NoEngine
 from core.errors import ModelFailed, ModelOverloaded, NotConfigured, UnknownDataset
+from core.graph import Entity
 from core.inferences import Inference
-from core.ports import Completion
+from core.ports import Answer, Completion
+from core.query.evidence import verify
 from core.query.query import NOTHING_KNOWN, QueryRequest
+from core.query.subgraph import Subgraph
 from gligabao_mcp.providers.scripted import HashEmbedder, ScriptedModel, ScriptedReply
 from gligabao_mcp.wiring import Providers, open_core
 from tests.conftest import Tables
@@ -123,6 +127,14 @@ async def test_only_rows_that_were_shown_are_evidence(plain: Core, model: Script
     assert await evidence([mo], [9999]) == ([mo], [], None)
     assert await evidence([bees], [3, 9999]) == ([], [], False)
     assert await evidence([], []) == ([], [], None)
+
+
+@requirement("query.ordered-by-id")
+def test_evidence_is_ordered_by_id_whatever_the_order_of_the_answer() -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    entities = tuple(Entity(i, f"Name {i}", "other", "", None, now, now) for i in (64, 8, 1, 32, 16))
+    evidence = verify(Answer("", (32, 64, 8, 1, 8)), Subgraph(entities))
+    assert [e.id for e in evidence.entities] == [1, 8, 32, 64]
 
 
 @requirement("query.admits-ignorance", "query.fallback-25")
@@ -360,7 +372,7 @@ async def test_a_call_is_recorded_with_its_session_level_and_tokens(
     await tell_facts(plain, edge("Mo", "lives_in", "Kent"), session_id="chat-1", dataset="work")
     now = plain.clock()
     model.replies(*[answer("Kent.", edges=[1])] * 3)
-    still = {"dataset": "work", "as_of": now}
+    still: dict[str, Any] = {"dataset": "work", "as_of": now}
     first = await ask(plain, "Where does Mo live?", session_id="chat-1", reasoning="HIGH", **still)
     other = await ask(plain, "Where does Mo live?", session_id="chat-2", **still)
     without = await ask(plain, "Where does Mo live?", **still)

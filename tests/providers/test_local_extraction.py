@@ -38,6 +38,7 @@ def notes(extraction: Extraction) -> list[str]:
         ("Carla left Acme last month.", GoldEdge("Carla", "works_at", "Acme", None, "2026-04")),
         ("Carla left Lisbon last month.", GoldEdge("Carla", "lives_in", "Lisbon", None, "2026-04")),
         ("From January 2027 Alice will live in Rome.", GoldEdge("Alice", "lives_in", "Rome", "2027-01")),
+        ("In 2022–2023 Alice lived in Berlin.", GoldEdge("Alice", "lives_in", "Berlin", "2022", "2023")),
         ("Dario lived in Naples until 2015.", GoldEdge("Dario", "lives_in", "Naples", None, "2015")),
         ("My manager is Diego.", GoldEdge("user", "reports_to", "Diego")),
         ("Liam's mother is called Nora.", GoldEdge("Nora", "parent_of", "Liam")),
@@ -183,6 +184,18 @@ async def test_the_inference_names_the_rules_and_what_was_asked_for() -> None:
     (inference,) = (await EmbeddedEngine().extract("Alice works at Acme.", TOLD, Choice("other"))).inferences
     assert (inference.provider, inference.model, inference.requested_model) == ("local", MODEL_ID, "other")
     assert inference.cost_usd == 0
+
+
+def test_without_the_extra_it_says_how_to_install_it() -> None:
+    code = (
+        "import sys; sys.modules['spacy'] = None\n"
+        "from gligabao_mcp.providers.local.reading import parser\n"
+        "from core.errors import NotConfigured\n"
+        "try: parser()\n"
+        "except NotConfigured as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "gligabao-mcp[local]" in done.stdout
 
 
 def test_importing_the_engine_loads_no_parser_and_no_numbers() -> None:

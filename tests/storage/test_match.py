@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -26,7 +26,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 WORDS = """
     al alice alicia ali new york newark the of c c++ c# r go 50% 5_% % _ * ? [a-z] o'brien " \\ ; -- drop table x1 x10
     AND NOT post-merge team:sync jürgen JÜRGEN Ju\u0308rgen groß 東京 東京大学 京都 猫 हिन्दी राम रामायण ❤️ 😀
-""".split()
+""".split()  # noqa: SIM905 -- a block of words reads better than 50 strings
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,25 @@ def _values(dataset_id: int, row: Row) -> dict[str, object]:
     }
 
 
-def found(database: Database, dataset_id: int, question: str) -> list[int]:
-    match = match_for(question, None, None)
+def describe_again(database: Database, dataset_id: int, row: Row, later: str, seq: int) -> None:
+    """From commit `seq` on, in the hour of that number, the row says something else."""
+    version = {
+        "entity_id": row.id,
+        "seq": seq,
+        "dataset_id": dataset_id,
+        "changed_at": START + timedelta(hours=seq),
+        "name": row.name,
+        "type": f"type-{row.id}",
+        "description": row.description,
+    }
+    now = sa.update(t.entities).where(t.entities.c.id == row.id)
+    with database.engine.begin() as connection:
+        connection.execute(sa.insert(t.entity_versions).values(version))
+        connection.execute(now.values(description=later, desc_key=fold(later)))
+
+
+def found(database: Database, dataset_id: int, question: str, known_at: datetime | None = None) -> list[int]:
+    match = match_for(question, None, known_at)
     return [entity.id for entity in database.read_now(lambda connection: seeds(connection, dataset_id, match))]
 
 
@@ -124,6 +141,28 @@ def test_a_dataset_among_many_others_is_searched_all_the_same(database: Database
     insert(database, 2, mine)
     for question in [some(chance, 1, 6) for _ in range(40)]:
         assert found(database, 2, question) == expected(mine, question), question
+
+
+@requirement("temporal.system-time")
+def test_what_was_said_at_a_time_is_what_is_searched_at_that_time(database: Database) -> None:
+    chance = random.Random(11)
+    rows = [any_row(chance, number) for number in range(1, 121)]
+    insert(database, 1, rows)
+    said = {0: rows}
+    for hour in (10, 20):
+        chosen = {row.id for row in chance.sample(rows, 60)}
+        rows = [replace(row, description=some(chance, 1, 5)) if row.id in chosen else row for row in rows]
+        for before, after in zip(said[hour - 10], rows, strict=True):
+            if before.description != after.description:
+                describe_again(database, 1, before, after.description, hour)
+        said[hour] = rows
+    for question in [some(chance, 1, 4) for _ in range(15)]:
+        for hour, then in said.items():
+            known_at = START + timedelta(hours=hour + 5)
+            assert found(database, 1, question, known_at) == expected(then, question), (hour, question)
+        early = START + timedelta(hours=2)
+        there = [row for row in said[0] if row.updated_at <= early]
+        assert found(database, 1, question, early) == expected(there, question), question
 
 
 @requirement("query.seeds-top-10")

@@ -109,9 +109,8 @@ def _read_sentence(parsed: Parsed, context: Context, reference: datetime) -> Rea
 
 
 def _date_tokens(sentence: Sentence, dates: Sequence[Found]) -> frozenset[int]:
-    return frozenset(
-        t.i for t in sentence for d in dates if d.start <= t.idx < d.end and t.idx + len(t.text) <= d.end + 1
-    )
+    """The tokens that a date phrase touches: "2022–2023" is one token and two dates."""
+    return frozenset(t.i for t in sentence for d in dates if t.idx < d.end and d.start < t.idx + len(t.text))
 
 
 def _note(text: str, source: str, date: str | None) -> Read:

@@ -56,7 +56,7 @@ def period(clause: Clause, kind: Kind, now: datetime) -> Period | None:
 def _past_state(start: str | None, end: str | None, at: str | None, now: datetime) -> Period:
     """ "Lived in Rome in 2019" held inside 2019; without an end it is over by now at the latest."""
     if start or end:
-        return Period(start, end)
+        return Period(start or (at if end else None), end)
     return Period(at, at or now.isoformat())
 
 
