@@ -33,11 +33,11 @@ clean:
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	@echo "Installing (a minute or two the first time) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[local]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	@echo "Installing (a minute or two the first time) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[local,dev]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -e '.[local,dev]'
 	@touch $@ $(VENV)/.demo

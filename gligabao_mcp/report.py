@@ -39,7 +39,7 @@ def _answered(body: Mapping[str, Any]) -> str:
 
 def fact(edge: Mapping[str, Any]) -> str:
     """A fact in one line: what, when, whether it still holds, and the artifact it came from."""
-    what = edge.get("description") or f"{edge['source']} {edge['relation']} {edge['target']}"
+    what = edge.get("description") or f"{edge['source']} {edge['relation'].replace('_', ' ')} {edge['target']}"
     until = f", until {_day(edge['invalid_at'])}" if edge.get("invalid_at") else ""
     closed = ", superseded" if edge.get("expired_at") else ""
     source = f"; artifact {edge['artifact_id']}" if edge.get("artifact_id") else ""
@@ -47,9 +47,8 @@ def fact(edge: Mapping[str, Any]) -> str:
 
 
 def _day(moment: str) -> str:
-    """The date alone where the time of day says nothing."""
-    day, _, time = moment.partition("T")
-    return day if time == "00:00:00Z" else moment
+    """The date of a moment: a person reads no more; --json has it to the microsecond."""
+    return moment.partition("T")[0]
 
 
 def _count(rows: Sequence[object], noun: str) -> str:

@@ -67,7 +67,7 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str]) -> Settings:
 def home_folder(home: Path | None) -> Path:
     """The folder of the database, the vectors and gligabao.toml: the one given, else the user's data folder."""
     if home is not None:
-        return home.expanduser()
+        return home.expanduser().absolute()
     import platformdirs
 
     return platformdirs.user_data_path("gligabao", appauthor=False)

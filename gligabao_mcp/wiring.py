@@ -18,6 +18,7 @@ from core.engine import NoEngine, PromptedEngine
 from core.errors import InvalidRequest
 from core.overview import Part
 from core.ports import DecisionModel, Embedder, Engine
+from gligabao_mcp.settings import home_folder
 from storage.database import Database
 from storage.graph import SqlGraph
 from storage.migrations import migrate
@@ -104,20 +105,11 @@ async def _stop(task: asyncio.Task[None]) -> None:
 # Where the data lies ------------------------------------------------------------------------------------------------
 
 
-def data_folder(config: Config) -> Path:
-    """The folder of database and vectors: the configured one, else the user's data folder of the platform."""
-    if config.home is not None:
-        return config.home.expanduser().absolute()
-    from platformdirs import user_data_path
-
-    return user_data_path("gligabao", appauthor=False)
-
-
 def database_url(config: Config) -> str:
     """The SQLAlchemy URL: `db` as a URL or a file, else a SQLite file in the data folder."""
     if config.db and "://" in config.db:
         return config.db
-    path = Path(config.db).expanduser().absolute() if config.db else data_folder(config) / DATABASE
+    path = Path(config.db).expanduser().absolute() if config.db else home_folder(config.home) / DATABASE
     _private_folder(path.parent, create_mode=not config.db)
     return f"sqlite:///{path}"
 
@@ -129,7 +121,7 @@ def vectors_uri(config: Config) -> str:
     if config.db and "://" not in config.db:
         path = Path(config.db).expanduser().absolute()
         return str(path.with_name(f"{path.name}-{VECTORS}"))
-    return str(data_folder(config) / VECTORS)
+    return str(home_folder(config.home) / VECTORS)
 
 
 def _private_folder(folder: Path, *, create_mode: bool) -> None:

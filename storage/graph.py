@@ -226,4 +226,4 @@ def _described_as_known(
     connection: Connection, dataset: Dataset, everyone: Sequence[Entity], match: Match
 ) -> list[Entity]:
     then = descriptions_at(connection, dataset.id, match.known_at) if match.known_at else {}
-    return [replace(e, description=then.get(e.id, e.description)) for e in everyone]
+    return [replace(e, description=then[e.id]) if e.id in then else e for e in everyone]

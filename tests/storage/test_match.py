@@ -158,7 +158,7 @@ def test_what_was_said_at_a_time_is_what_is_searched_at_that_time(database: Data
         said[hour] = rows
     for question in [some(chance, 1, 4) for _ in range(15)]:
         for hour, then in said.items():
-            known_at = START + timedelta(hours=hour + 5)
+            known_at = START + timedelta(hours=hour + 6)
             assert found(database, 1, question, known_at) == expected(then, question), (hour, question)
         early = START + timedelta(hours=2)
         there = [row for row in said[0] if row.updated_at <= early]

@@ -71,7 +71,7 @@ class _Ranker:
 
     def _standing(self, edge: Edge) -> tuple[bool, bool]:
         """What is over comes after what holds, unless the question asks for it; a note comes after a fact."""
-        return (edge.invalid_at is not None) != self.asked.about_over, edge.relation == "noted"
+        return _is_over(edge, self.now) != self.asked.about_over, edge.relation == "noted"
 
     def _on_topic(self, edge: Edge) -> bool:
         return any(speaks_of(t, edge.relation, edge.as_text) for t in self.asked.topics)
@@ -92,7 +92,7 @@ class _Ranker:
         asked = self.asked
         bonus = _BONUS if on_topic else 0.0
         bonus += 2 * _BONUS if any(map(asked.held_then, edges)) else 0.0
-        bonus += 2 * _BONUS if asked.about_over and any(e.invalid_at is not None for e in edges) else 0.0
+        bonus += 2 * _BONUS if asked.about_over and any(_is_over(e, self.now) for e in edges) else 0.0
         bonus += _BONUS if asked.about_user and any(USER in (e.source, e.target) for e in edges) else 0.0
         begins_later = all(e.valid_at > self.now and e.relation != "noted" for e in edges)
         return bonus - (2 * _BONUS if begins_later and not asked.about_future else 0.0)
@@ -105,7 +105,9 @@ def answer_from(question: str, subgraph: Subgraph, now: datetime) -> Answer:
     for edges in (_of_the_time(asked, subgraph.edges, now), [e for e in subgraph.edges if e.live]):
         ranked = _ranked(asked, edges, subgraph.similarity, now)
         if fitting := [s for s in ranked if s.fits]:
-            return _told(fitting, now)
+            # Of a time that is named, only what held then is told, if anything did.
+            then = [s for s in fitting if any(map(asked.held_then, s.edges))]
+            return _told(then or fitting, now)
         if (lone := _standing_out(asked, ranked, subgraph.similarity)) is not None:
             return _told([lone], now)
     ranked = _ranked(asked, subgraph.edges, subgraph.similarity, now)
@@ -126,7 +128,12 @@ def _of_the_time(asked: Question, edges: Sequence[Edge], now: datetime) -> list[
     """What may answer: a question about now has no use for what is over or superseded."""
     if asked.about_past or asked.about_over:
         return list(edges)
-    return [e for e in edges if e.live and (e.invalid_at is None or e.invalid_at > now)]
+    return [e for e in edges if not _is_over(e, now)]
+
+
+def _is_over(edge: Edge, now: datetime) -> bool:
+    """Whether the fact no longer held at the time that is answered for; one that ended later still did."""
+    return edge.invalid_at is not None and edge.invalid_at <= now
 
 
 def _ranked(asked: Question, edges: Sequence[Edge], similarity: Mapping[int, float], now: datetime) -> list[_Scored]:

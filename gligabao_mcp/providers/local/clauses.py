@@ -22,6 +22,8 @@ REPORTS = word_set(
 )
 # Verbs whose "to" or "-ing" clause happens: "started working", "decided to go with", "used to".
 GOES_ON = word_set("decide start begin continue keep manage use go come get happen choose end")
+# What these lead to holds from then on: "decided to use", "started working".
+_BEGINS = word_set("decide choose start begin come get")
 STOPS = word_set("quit stop cease finish")
 _DOUBT = word_set("maybe perhaps possibly probably allegedly supposedly almost nearly hopefully likely")
 _MODALS = word_set("may might could would should must can shall ought need")
@@ -250,6 +252,8 @@ def _tense(verb: Token) -> Tense:
         return "future"
     if verb.dep_ == "xcomp" and verb.head.lemma_ == "go" and verb.head.tag_ == "VBG":
         return "future"
+    if verb.dep_ == "xcomp" and verb.head.lemma_ in _BEGINS and _tense(verb.head) == "past":
+        return "present"
     if verb.tag_ == "VBD" or any(c.tag_ == "VBD" for c in aux):
         return "past"
     if verb.tag_ in ("VBZ", "VBP") or any(c.tag_ in ("VBZ", "VBP") for c in aux):
