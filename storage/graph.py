@@ -135,7 +135,9 @@ def _same(
     if not triples:
         return {}
     columns = sa.tuple_(t.edges.c.source_id, t.edges.c.target_id, t.edges.c.relation)
-    select = EDGE.where((t.edges.c.dataset_id == dataset.id) & columns.in_(list(triples))).order_by(t.edges.c.id)
+    # The sources alone say which index to use: with the triples SQLite would read every fact of the dataset.
+    at_sources = (t.edges.c.dataset_id == dataset.id) & t.edges.c.source_id.in_({source for source, _, _ in triples})
+    select = EDGE.where(at_sources & columns.in_(list(triples))).order_by(t.edges.c.id)
     same: dict[int, tuple[Edge, ...]] = {}
     for edge in map(edge_of, connection.execute(select)):
         for index in triples[edge.source_id, edge.target_id, edge.relation]:

@@ -35,7 +35,7 @@ def whole(question: str, name: str) -> bool:
         ("x yy z", ("yy",)),
         ("post-merge", ("post", "merge")),
         ("team:sync NOT hook AND OR", ("team", "sync", "hook")),
-        ("rm -rf /tmp", ("rm", "rf", "tmp")),
+        ("rm -rf ./build", ("rm", "rf", "build")),
         ("my_table.my_column", ("my_table", "my_column")),
         ("O'Brien; DROP TABLE gb_edges;--", ("brien", "drop", "table", "gb_edges")),
         ("100% of 50%", ("100", "50")),
