@@ -25,6 +25,10 @@ class Dataset:
     embedding_model: str | None = None
     embedding_dim: int | None = None
 
+    def takes(self, model: str, dim: int) -> bool:
+        """Whether its indexes hold, or may come to hold, vectors of that model: those of two models never mix."""
+        return self.embedding_model is None or (self.embedding_model, self.embedding_dim) == (model, dim)
+
 
 @dataclass(frozen=True, slots=True)
 class Entity:

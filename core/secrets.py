@@ -18,7 +18,9 @@ _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("token", re.compile(r"(?i)\bbearer\s+([\w.~+/-]{16,}=*)")),
     (
         "secret",
-        re.compile(rf"(?i)\b(?:api[ _-]?key|[\w-]{{0,40}}secret|[\w-]{{0,40}}token){_STATED}(?!\[)(?=\S*\d)([^\s\"',;]{{12,}})"),
+        re.compile(
+            rf"(?i)\b(?:api[ _-]?key|[\w-]{{0,40}}secret|[\w-]{{0,40}}token){_STATED}(?!\[)(?=\S*\d)([^\s\"',;]{{12,}})"
+        ),
     ),
     ("password", re.compile(rf"(?i)\b{_PASSWORD}\s*[:=]\s*[\"']?(?!\[)([^\s\"',;]{{4,}})")),
     ("password", re.compile(rf"(?i)\b{_PASSWORD}\s+(?:is|was)\s+[\"']([^\"']{{4,}})")),

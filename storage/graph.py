@@ -15,7 +15,7 @@ from core.text import name_key
 from storage import tables as t
 from storage.database import Database
 from storage.match import by_ids, descriptions_at, seeds
-from storage.rows import DATASET, EDGE, ENTITY, dataset_of, edge_of, entity_of
+from storage.rows import DATASET, EDGE, ENTITY, SAME, at_triples, dataset_of, edge_of, entity_of
 from storage.write import store
 
 MAX_CANDIDATES = 50
@@ -134,12 +134,8 @@ def _same(
             triples.setdefault((source.id, target.id, edge.relation), []).append(index)
     if not triples:
         return {}
-    columns = sa.tuple_(t.edges.c.source_id, t.edges.c.target_id, t.edges.c.relation)
-    # The sources alone say which index to use: with the triples SQLite would read every fact of the dataset.
-    at_sources = (t.edges.c.dataset_id == dataset.id) & t.edges.c.source_id.in_({source for source, _, _ in triples})
-    select = EDGE.where(at_sources & columns.in_(list(triples))).order_by(t.edges.c.id)
     same: dict[int, tuple[Edge, ...]] = {}
-    for edge in map(edge_of, connection.execute(select)):
+    for edge in map(edge_of, connection.execute(SAME, at_triples(dataset.id, triples))):
         for index in triples[edge.source_id, edge.target_id, edge.relation]:
             same[index] = (*same.get(index, ()), edge)
     return same

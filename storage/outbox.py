@@ -113,7 +113,7 @@ class VectorOutbox:
     async def _embed_waiting(self, dataset: Dataset) -> None:
         """Vectors for the texts that were stored while no embedder that fits the dataset was there."""
         embedder = self.embedder
-        if embedder is None or (embedder.model, embedder.dim) != (dataset.embedding_model, dataset.embedding_dim):
+        if embedder is None or not dataset.takes(embedder.model, embedder.dim):
             return
         while items := await self.database.read(lambda connection: _without_vector(connection, dataset.id)):
             embedded = await embedder.embed([item.text for item in items])

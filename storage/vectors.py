@@ -77,7 +77,8 @@ class LanceIndex:
         query = np.stack([np.frombuffer(vector, dtype="<f4") for vector in vectors])
         request = table.search(query).distance_type("cosine").select(["ref_id", "_distance"])
         for row in cast("list[dict[str, Any]]", request.limit(limit).to_list()):
-            near[row.get("query_index", 0)].append(Hit(int(row["ref_id"]), 1.0 - float(row["_distance"])))
+            hits = near[int(row.get("query_index", 0))]
+            hits.append(Hit(int(row["ref_id"]), 1.0 - float(row["_distance"])))
         return [sorted(hits, key=lambda hit: -hit.similarity) for hits in near]
 
     def warm(self) -> None:

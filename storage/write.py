@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -18,7 +18,7 @@ from core.graph import Dataset, Edge, Entity, EntityRef, GraphChange, Stored
 from core.reconcile import Placed, Reconciled, reconcile, with_ids
 from core.text import DEFAULT_TYPE, fold, name_key
 from storage import tables as t
-from storage.rows import DATASET, EDGE, ENTITY, dataset_of, edge_of, entity_of
+from storage.rows import DATASET, EDGE, ENTITY, SAME, at_triples, dataset_of, edge_of, entity_of
 
 # How long a process may take to bring its vectors to the index before another one does it.
 LEASE = timedelta(seconds=30)
@@ -41,12 +41,13 @@ _NAMED = ENTITY.where(
 ).order_by(t.entities.c.id)
 _MENTIONED = sa.update(t.entities).where(t.entities.c.id == sa.bindparam("row"))
 _NEW_TIMES = sa.update(t.edges).where(t.edges.c.id == sa.bindparam("row"))
-_IN_DATASET = EDGE.where(t.edges.c.dataset_id == sa.bindparam("dataset")).order_by(t.edges.c.id)
-_SAME = _IN_DATASET.where(
-    sa.tuple_(t.edges.c.source_id, t.edges.c.target_id, t.edges.c.relation).in_(sa.bindparam("triples", expanding=True))
+# The sum keeps SQLite from walking an index over the whole dataset instead of going to these rows.
+_BY_ID = EDGE.where(
+    t.edges.c.id.in_(sa.bindparam("ids", expanding=True)), t.edges.c.dataset_id + 0 == sa.bindparam("dataset")
 )
-_BY_ID = _IN_DATASET.where(t.edges.c.id.in_(sa.bindparam("ids", expanding=True)))
-_CLOSED_BY = _IN_DATASET.where(t.edges.c.closed_by.in_(sa.bindparam("ids", expanding=True)))
+_CLOSED_BY = EDGE.where(
+    t.edges.c.dataset_id == sa.bindparam("dataset"), t.edges.c.closed_by.in_(sa.bindparam("ids", expanding=True))
+)
 
 
 def store(connection: Connection, change: GraphChange, owner: str) -> Stored:
@@ -227,19 +228,19 @@ class _Store:
         """The stored facts that the new ones may repeat, end or contradict, and those that these had closed."""
         if not placed:
             return []
-        found = self._edges(_SAME, triples=[fact.triple for fact in placed])
+        found = self._edges(SAME, at_triples(self.dataset.id, (fact.triple for fact in placed)))
         named = {i for fact in placed for i in (*fact.verdict.contradicts, fact.verdict.duplicate_of or 0)} - {0}
         if named:
-            found |= self._edges(_BY_ID, ids=list(named))
+            found |= self._edges(_BY_ID, {"dataset": self.dataset.id, "ids": list(named)})
         while named:
-            closed = {i: e for i, e in self._edges(_CLOSED_BY, ids=list(named)).items() if i not in found}
+            by = {"dataset": self.dataset.id, "ids": list(named)}
+            closed = {i: edge for i, edge in self._edges(_CLOSED_BY, by).items() if i not in found}
             found |= closed
             named = set(closed)
         return list(found.values())
 
-    def _edges(self, select: sa.Select[*tuple[Any, ...]], **values: object) -> dict[int, Edge]:
-        rows = self.connection.execute(select, {"dataset": self.dataset.id, **values})
-        return {edge.id: edge for edge in map(edge_of, rows)}
+    def _edges(self, select: sa.Select[*tuple[Any, ...]], values: Mapping[str, object]) -> dict[int, Edge]:
+        return {edge.id: edge for edge in map(edge_of, self.connection.execute(select, values))}
 
     def _insert_facts(self, reconciled: Reconciled) -> dict[int, int]:
         """The ids of the new facts, by the ones that they were reconciled under."""

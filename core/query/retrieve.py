@@ -11,7 +11,6 @@ from core.graph import Dataset
 from core.ports import ModelCall, RunOf
 from core.query.score import terms
 from core.query.subgraph import Match, Subgraph
-from core.remember.store import fits_dataset
 from core.text import name_key
 from core.times import utc
 
@@ -41,10 +40,11 @@ async def retrieve(core: Core, question: str, dataset: Dataset, match: Match, of
 
 async def _similar_facts(core: Core, question: str, dataset: Dataset, of: RunOf) -> dict[int, float]:
     """The ids of the facts nearest to the question, nearest first. An aid: without it, keywords alone decide."""
-    if core.embedder is None or core.vectors is None or not fits_dataset(core.embedder, dataset):
+    embedder = core.embedder
+    if embedder is None or core.vectors is None or not dataset.takes(embedder.model, embedder.dim):
         return {}
     try:
-        embedded = await core.embedder.embed([question])
+        embedded = await embedder.embed([question])
         await core.runs.inference(ModelCall("embedding", "search_similar", embedded.inference), of)
         (hits,) = await core.vectors.search(dataset, "edges", embedded.vectors, RANKED)
     except GligabaoError as failure:

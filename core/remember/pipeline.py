@@ -19,7 +19,7 @@ from core.remember.extract_graph import extract_graph
 from core.remember.load_candidates import load_candidates
 from core.remember.resolve_edges import resolve_edges
 from core.remember.run import Run
-from core.remember.store import fits_dataset, store
+from core.remember.store import store
 from core.remember.telling import Telling
 
 # How often the facts are compared again when another process stored facts on the same entities meanwhile.
@@ -88,8 +88,10 @@ async def _place(
 ) -> tuple[Stored, bool]:
     """The facts in the graph, decided and stored on one snapshot; and whether they are embedded later."""
     dataset = await core.graph.dataset(run.of.user_id, run.of.dataset)
-    fits = core.embedder is not None and fits_dataset(core.embedder, dataset)
-    known = await load_candidates(extraction, dataset, core.graph, core.embedder if fits else None, core.vectors, run)
+    embedder = core.embedder
+    later = embedder is not None and dataset is not None and not dataset.takes(embedder.model, embedder.dim)
+    embedder = None if later else embedder
+    known = await load_candidates(extraction, dataset, core.graph, embedder, core.vectors, run)
     verdicts = await resolve_edges(extraction, known, engine, choice, run)
-    stored = await store(told, extraction, verdicts, known, dataset, core.graph, core.embedder, run)
-    return stored, core.embedder is not None and not fits
+    stored = await store(told, extraction, verdicts, known, dataset, core.graph, embedder, run, embed_later=later)
+    return stored, later

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
@@ -16,7 +17,7 @@ from core.ports import RunOf
 from core.remember import pipeline
 from core.remember.embed import Indexed
 from core.remember.run import Run
-from core.remember.telling import Telling, parameters
+from core.remember.telling import Telling
 from core.requests import (
     MIB,
     SESSION_ID,
@@ -146,9 +147,9 @@ async def remember(core: Core, request: RememberRequest) -> RememberResponse:
         core.engine.require()
     text, notes = _text_to_keep(core, request)
     of = RunOf(request.user_id, request.dataset, request.session_id)
-    async with core.turns.turn(request.user_id, request.dataset), Run.of_call(core, of, parameters(request)) as run:
+    async with core.turns.turn(request.user_id, request.dataset), Run.of_call(core, of, _parameters(request)) as run:
         run.notes += notes
-        told = Telling.of(request, text, core.clock())
+        told = Telling.of(text, request.kind, request.session_id, request.reference_time, core.clock())
         remembered = await pipeline.execute(core, told, given, _choices(request), run)
         await run.finish(remembered.stored.artifact_id)
     return _response(request, told, remembered, run)
@@ -186,6 +187,15 @@ def _text_to_keep(core: Core, request: RememberRequest) -> tuple[str, list[str]]
             param="text",
         )
     return text, notes
+
+
+def _parameters(request: RememberRequest) -> dict[str, object]:
+    """What the run log keeps of a request: everything but the text, of which it keeps the size and the SHA-256."""
+    kept: dict[str, object] = request.model_dump(
+        mode="json", exclude={"user_id", "text", "entities", "edges"}, exclude_defaults=True
+    )
+    encoded = request.text.encode()
+    return kept | {"text_bytes": len(encoded), "text_sha256": hashlib.sha256(encoded).hexdigest()}
 
 
 def _choices(request: RememberRequest) -> dict[str, Choice]:

@@ -37,14 +37,16 @@ async def store(
     graph: GraphStore,
     embedder: Embedder | None,
     run: Run,
+    *,
+    embed_later: bool,
 ) -> Stored:
     """The stored rows. The vectors are computed before the transaction opens, in one request; a failure stores nothing.
+    With `embed_later` they wait for an embedder that fits the dataset.
 
     Raises Stale when the facts that the verdicts were decided on have moved.
     """
     async with run.stage(STORE) as entry:
-        fits = embedder is not None and fits_dataset(embedder, dataset)
-        vectors = await _embed(told, extraction, verdicts, known, embedder, entry) if embedder and fits else None
+        vectors = await _embed(told, extraction, verdicts, known, embedder, entry) if embedder else None
         change = GraphChange(
             user_id=run.of.user_id,
             dataset=run.of.dataset,
@@ -54,16 +56,9 @@ async def store(
             read_seq=known.seq if dataset else None,
             run_id=run.of.run_id,
             vectors=vectors,
-            embed_later=embedder is not None and not fits,
+            embed_later=embed_later,
         )
         return await graph.write(change)
-
-
-def fits_dataset(embedder: Embedder, dataset: Dataset | None) -> bool:
-    """Whether the embedder makes the vectors that the dataset's indexes hold: vectors of two models never mix."""
-    if dataset is None or dataset.embedding_model is None:
-        return True
-    return (embedder.model, embedder.dim) == (dataset.embedding_model, dataset.embedding_dim)
 
 
 async def _embed(

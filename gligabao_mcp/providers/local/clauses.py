@@ -25,7 +25,8 @@ GOES_ON = word_set("decide start begin continue keep manage use go come get happ
 # What these lead to holds from then on: "decided to use", "started working".
 _BEGINS = word_set("decide choose start begin come get")
 STOPS = word_set("quit stop cease finish")
-_DOUBT = word_set("maybe perhaps possibly probably allegedly supposedly almost nearly hopefully likely")
+_DOUBT = word_set("maybe perhaps possibly probably allegedly supposedly almost nearly hopefully likely apparently reportedly"
+    " presumably")
 _MODALS = word_set("may might could would should must can shall ought need")
 _ABILITIES = word_set("speak play swim drive cook ski sing dance read write")
 _LENGTHS = word_set("year month week day decade")
@@ -277,7 +278,8 @@ def _after(verb: Token, preposition: str) -> Iterator[Token]:
     places += [c for n in nouns for c in n.children if c.dep_ == "prep" and c.lower_ not in ("of",)]
     for place in dict.fromkeys(places):
         if place.lower_ == preposition:
-            found = [o for o in place.children if o.dep_ in ("pobj", "attr", "dobj")]
+            of = [p for p in place.children if place.lower_ == "out" and p.lower_ == "of"]
+            found = [o for p in (place, *of) for o in p.children if o.dep_ in ("pobj", "attr", "dobj")]
             stray = [t for t in verb.subtree if t.i == place.i + 1 and t.dep_ in ("punct", "dep") and t.text.isalnum()]
             yield from found or stray
 

@@ -10,9 +10,13 @@ from gligabao_mcp.providers.local.reading import Token
 from gligabao_mcp.providers.local.relations import NOUNS, Saying
 from gligabao_mcp.providers.local.tables import word_set
 from gligabao_mcp.providers.local.vocabulary import (
+    ACTIVITIES,
+    DEGREES,
+    EVENTS,
     GROUPS,
     JOBS,
     PETS,
+    is_lasting,
     is_role,
     looks_like_organisation,
     looks_like_place,
@@ -42,6 +46,8 @@ def fitting(ends: Ends) -> str | None:
 
 
 def _role(ends: Ends) -> str | None:
+    if is_lasting(ends.object.text):  # "became vegan"
+        return "is_a"
     return "has_role" if is_role(ends.noun) or not ends.target.proper else None
 
 
@@ -112,7 +118,7 @@ def _gain(ends: Ends) -> str | None:
 
 def _possession(ends: Ends) -> str | None:
     noun, proper = ends.noun, ends.target.proper
-    if noun in JOBS | OWN_PLACES | _NOT_HAD:
+    if noun in JOBS | OWN_PLACES | DEGREES | _NOT_HAD or (noun in EVENTS and ends.clause.slot("with")):
         return None
     relation, end = NOUNS.get(noun, ("", ""))
     if relation == "owns" or (relation == "parent_of" and end == "target" and proper):
@@ -122,6 +128,18 @@ def _possession(ends: Ends) -> str | None:
 
 def _playing(ends: Ends) -> str | None:
     return "plays_in" if ends.noun in GROUPS or ends.target.proper else None
+
+
+def _activity(ends: Ends) -> str | None:
+    return "does" if ends.noun in ACTIVITIES or ends.clause.lemma != "do" else None
+
+
+def _age(ends: Ends) -> str | None:
+    return "has_age" if ends.object.pos_ == "NUM" and ends.source.proper else None
+
+
+def _following(ends: Ends) -> str:
+    return "follows_diet" if ends.noun == "diet" else "supports"
 
 
 def _meeting(ends: Ends) -> str | None:
@@ -145,4 +163,7 @@ _FITTING: Mapping[str, Callable[[Ends], str | None]] = {
     "visited": _meeting,
     "met": _meeting,
     "attended": _meeting,
+    "does": _activity,
+    "has_age": _age,
+    "supports": _following,
 }

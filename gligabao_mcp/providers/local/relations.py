@@ -144,6 +144,7 @@ meet | obj with | met | event
 know | obj | knows | state
 depend rely | on upon | depends_on | state
 require need | obj | requires | state
+require need | passive by inverse | depends_on | state
 belong | to | belongs_to | state
 consist | of | consists_of | state
 include contain comprise | obj | includes | state
@@ -173,6 +174,8 @@ teach | passive by inverse | teaches | state
 invest | in | invests_in | event
 subscribe | to | subscribes_to | state
 care | for | cares_for | state
+do | obj | does | state
+turn | obj | has_age | start
 """
 
 # What a verb that is in no row says: simply itself. These say too little without the rest of their sentence.
@@ -204,6 +207,7 @@ report assistant intern | manages | target
 dog cat pet puppy kitten horse parrot rabbit hamster tortoise pony goldfish | owns | target
 car bike bicycle motorbike motorcycle boat van scooter laptop phone | owns | target
 employer company | works_at | target
+employee | works_at | source
 owner | owns | source
 founder co-founder cofounder creator | founded | source
 member | member_of | source
@@ -296,6 +300,8 @@ ATTRIBUTES: Mapping[str, str] = {
     "cost": "costs",
     "deadline": "due_on",
     "fear": "afraid_of",
+    "home": "lives_in",
+    "birthplace": "born_in",
 }
 
 

@@ -13,9 +13,9 @@ from gligabao_mcp.providers.local.facts import Fact, Period, period
 from gligabao_mcp.providers.local.fitting import OWN_PLACES, Ends, fitting
 from gligabao_mcp.providers.local.phrases import USER, Named, Phrases, listed
 from gligabao_mcp.providers.local.reading import Sentence, Token
-from gligabao_mcp.providers.local.relations import MUTUAL, NOUNS, SAYINGS, VAGUE_VERBS, Kind, Saying
+from gligabao_mcp.providers.local.relations import MUTUAL, NOUNS, SAYINGS, SYMMETRIC, VAGUE_VERBS, Kind, Saying
 from gligabao_mcp.providers.local.tables import word_set
-from gligabao_mcp.providers.local.vocabulary import JOBS
+from gligabao_mcp.providers.local.vocabulary import DEGREES, EVENTS, JOBS
 
 _HABITS = word_set(
     "smoke drink run swim ski sing dance paint cook climb cycle knit meditate surf hike bake jog fish garden box row"
@@ -32,6 +32,8 @@ _JOB_VERBS: Mapping[str, Kind] = {
     **dict.fromkeys(("quit", "leave", "lose"), "end"),
     "have": "state",
 }
+_HOLDS = word_set("have hold get earn receive complete finish do")
+_ARRANGES = word_set("have schedule book plan arrange organise organize set-up")
 _FEELINGS = frozenset({"likes", "dislikes", "prefers"})
 _DENIED = {"likes": "dislikes", "tolerates": "dislikes", "drinks": "avoids", "eats": "avoids", "uses": "avoids"}
 
@@ -50,7 +52,7 @@ class Reader:
         for clause in clauses:
             found += self._ended_before(clause, found) or self._of_clause(clause)
         found += Asides(self.phrases, self._sources, self.now).facts(clauses)
-        unique = {(f.source.name, f.relation, f.target.name, f.period): f for f in reversed(found)}
+        unique = {(*_ends(f), f.relation, f.period): f for f in reversed(found)}
         return [f for f in reversed(unique.values()) if f.source.name != f.target.name]
 
     def _of_clause(self, clause: Clause) -> list[Fact]:
@@ -145,7 +147,7 @@ class Reader:
     def _liked_doings(self, clause: Clause, sources: list[Named]) -> Iterator[Fact]:
         """ "likes hiking", "loves to paint landscapes"."""
         relation = next((s.relation for s in SAYINGS.get(clause.lemma, ()) if s.relation in _FEELINGS), None)
-        for doing in clause.verb.children if relation else ():
+        for doing in clause.verb.children if relation and not clause.slot("obj") else ():
             if doing.dep_ == "xcomp" and doing.tag_ in ("VBG", "VB", "NN"):
                 tree = [t.i for t in doing.subtree if t.i >= doing.i and t.i not in self.phrases.dates]
                 name = self.phrases.text(doing.i, tree[-1])
@@ -170,13 +172,18 @@ class Reader:
             if noun.lemma_ in OWN_PLACES and clause.lemma in ("have", "open", "run"):
                 opened: Kind = "start" if clause.lemma == "open" else "state"
                 yield from self._placed(clause, sources, "located_in", ("in",), opened, noun)
+            if noun.lemma_.lower() in DEGREES and clause.lemma in _HOLDS:
+                yield from self._placed(clause, sources, "studied", ("in", "of"), "event", noun)
+                yield from self._placed(clause, sources, "studied_at", ("from", "at"), "event", noun)
+            if noun.lemma_ in EVENTS and clause.lemma in _ARRANGES:
+                yield from self._placed(clause, sources, "has_meeting_with", ("with",), "event", noun)
 
     def _placed(
         self, clause: Clause, sources: list[Named], relation: str, slots: tuple[str, ...], kind: Kind, noun: Token
     ) -> Iterator[Fact]:
         for head in (h for slot in slots for first in clause.slot(slot) for h in listed(first)):
             target = self.phrases.named(head)
-            if target is not None and (target.proper or relation == "has_role"):
+            if target is not None and (target.proper or relation in ("has_role", "studied")):
                 for source in sources:
                     for fact in self._fact(clause, relation, source, target, kind=kind):
                         yield replace(fact, words=fact.words | {noun.i})
@@ -275,6 +282,11 @@ class Reader:
             before[-1] = replace(last, period=replace(last.period, end=held.end), words=last.words | {clause.verb.i})
             return [before[-1]]
         return []
+
+
+def _ends(fact: Fact) -> tuple[str, ...]:
+    ends = (fact.source.name, fact.target.name)
+    return tuple(sorted(ends)) if fact.relation in SYMMETRIC else ends
 
 
 def _prepositional(verb: Token) -> list[tuple[str, Token]]:

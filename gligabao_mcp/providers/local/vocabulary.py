@@ -15,6 +15,11 @@ EVENTS = word_set(
     " retrospective flight exam presentation concert launch release trip visit checkup check-up session"
     " training webinar race marathon game match birthday anniversary ceremony kickoff sync class course"
 )
+ACTIVITIES = word_set(
+    "yoga pilates karate judo boxing kickboxing crossfit gymnastics ballet athletics aerobics capoeira taekwondo sport"
+    " sports archery climbing triathlon parkour zumba meditation pottery"
+)
+DEGREES = word_set("degree phd doctorate master masters bachelor diploma mba")
 # "X is Y": adjectives that say what somebody or something is, and not how they are today.
 LASTING = word_set(
     "vegetarian vegan pescatarian diabetic asthmatic celiac coeliac colorblind colour-blind color-blind dyslexic deaf"
@@ -39,7 +44,8 @@ NOT_ROLES = word_set(
     " restaurant elephant tent department apartment document parent terrier retriever setter pointer newsletter"
     " tower power center theater consumer provider compiler parser adapter folder order border weather quarter cluster"
     " helper matter layer monster danger killer disaster corner water beer dinner supper tumor humor motor color"
-    " favor flavor harbor labor rumor error mirror vapor vector sensor processor editor intolerant resistant tolerant"
+    " favor flavor harbor labor rumor error mirror vapor vector sensor processor editor intolerant resistant tolerant labrador"
+    " rottweiler corridor anchor"
 )
 # Names of places that only break ties: "left Lisbon" is a move, "left Acme" is not.
 PLACES = word_set(
