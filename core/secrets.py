@@ -8,13 +8,13 @@ _PASSWORD = r"(?:password|passwd|pwd|passphrase)(?:\s+(?:of|for|to)\s+(?:[\w.-]+
 _STATED = r"\s*(?::|=|\bis\b)\s*[\"']?"
 
 # Kind and shape. A pattern with a group masks the group alone: what names the secret stays. A value that starts with [
-# was masked before.
+# was masked before. Repeats are bounded: a text may be 1 MiB, and any part of it may look like a beginning.
 _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("private key", re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S)),
     ("API key", re.compile(r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}|\b(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{10,}")),
     ("API key", re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bAIza[0-9A-Za-z_-]{35}\b")),
     ("token", re.compile(r"\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bxox[abprs]-[A-Za-z0-9-]{10,}")),
-    ("token", re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}")),
+    ("token", re.compile(r"\beyJ[\w-]{8,2000}\.[\w-]{8,2000}\.[\w-]{8,}")),
     ("token", re.compile(r"(?i)\bbearer\s+([\w.~+/-]{16,}=*)")),
     (
         "secret",
@@ -26,7 +26,7 @@ _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("password", re.compile(rf"(?i)\b{_PASSWORD}\s+(?:is|was)\s+[\"']([^\"']{{4,}})")),
     # Plain words after "is" say something about a password ("is required"): a value has a digit or a sign in it.
     ("password", re.compile(rf"(?i)\b{_PASSWORD}\s+(?:is|was)\s+(?=[^\s,;]*(?:\d|[@#$%^&*+=~!]\w))([^\s\"',;]{{4,}})")),
-    ("password", re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s/:@]+:([^\s/@]+)@")),
+    ("password", re.compile(r"\b[a-z][a-z0-9+.-]{0,30}://[^\s/:@]{1,200}:([^\s/@]{1,200})@")),
 )
 
 

@@ -23,6 +23,7 @@ T = TypeVar("T")
 BUSY_MS = 5000
 TRIES = 3
 # Serialization failure, deadlock: PostgreSQL asks for the same transaction once more.
+_NO_WAIT = sa.text("SET LOCAL synchronous_commit = off")
 _AGAIN = {"40001", "40P01"}
 
 
@@ -38,6 +39,7 @@ class Database:
         self.url = make_url(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self.engine = self._sqlite_engine(durable) if self.sqlite else sa.create_engine(self.url, pool_pre_ping=True)
+        self._relaxed = self._sqlite_engine(durable=False) if self.sqlite else self.engine
         self._writer = ThreadPoolExecutor(1, "gligabao-sql-writer")
         self._readers = ThreadPoolExecutor(4, "gligabao-sql-reader")
 
@@ -66,9 +68,13 @@ class Database:
         """What `work` reads, from one snapshot."""
         return await asyncio.get_running_loop().run_in_executor(self._readers, self.read_now, work)
 
-    async def write(self, work: Callable[[Connection], T]) -> T:
-        """What `work` returns, once its transaction is committed. `work` may run again from the start."""
-        return await asyncio.get_running_loop().run_in_executor(self._writer, self.write_now, work)
+    async def write(self, work: Callable[[Connection], T], *, relaxed: bool = False) -> T:
+        """What `work` returns, once its transaction is committed. `work` may run again from the start.
+
+        A `relaxed` one survives a crash of the process but perhaps no power cut: for what can be done again or only
+        tells what was done. It does not wait for the disk.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self._writer, self.write_now, work, relaxed)
 
     def read_now(self, work: Callable[[Connection], T]) -> T:
         """`read` for callers outside the event loop."""
@@ -76,13 +82,16 @@ class Database:
         with self.engine.connect().execution_options(**isolation) as connection, connection.begin():
             return work(connection)
 
-    def write_now(self, work: Callable[[Connection], T]) -> T:
+    def write_now(self, work: Callable[[Connection], T], relaxed: bool = False) -> T:
         """`write` for callers outside the event loop."""
+        engine = self._relaxed if relaxed else self.engine
         for attempt in range(TRIES):
             if attempt:
                 time.sleep(random.uniform(0.05, 0.25) * attempt)
             try:
-                with self.engine.connect().execution_options(immediate=True) as connection, connection.begin():
+                with engine.connect().execution_options(immediate=True) as connection, connection.begin():
+                    if relaxed and not self.sqlite:
+                        connection.execute(_NO_WAIT)
                     return work(connection)
             except exc.OperationalError as failure:
                 if not _busy(failure):
@@ -94,6 +103,7 @@ class Database:
         self._writer.shutdown()
         self._readers.shutdown()
         self.engine.dispose()
+        self._relaxed.dispose()
 
 
 def _busy(failure: exc.OperationalError) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
+from functools import cache
+from typing import Any, Literal
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -19,6 +22,7 @@ from storage.rows import DATASET, EDGE, ENTITY, SAME, at_triples, dataset_of, ed
 from storage.write import store
 
 MAX_CANDIDATES = 50
+_DATASET = DATASET.where(t.datasets.c.user_id == sa.bindparam("whose"), t.datasets.c.name == sa.bindparam("dataset"))
 _NEWEST = (t.edges.c.created_at.desc(), t.edges.c.id.desc())
 
 
@@ -30,10 +34,8 @@ class SqlGraph:
         self.owner = owner
 
     async def dataset(self, user_id: str, name: str) -> Dataset | None:
-        mine = (t.datasets.c.user_id == user_id) & (t.datasets.c.name == name)
-
         def read(connection: Connection) -> Dataset | None:
-            row = connection.execute(DATASET.where(mine)).one_or_none()
+            row = connection.execute(_DATASET, {"whose": user_id, "dataset": name}).one_or_none()
             return dataset_of(row) if row else None
 
         return await self.database.read(read)
@@ -59,7 +61,7 @@ class SqlGraph:
 
     async def facts(self, dataset: Dataset, edge_ids: Sequence[int], match: Match) -> Subgraph:
         def read(connection: Connection) -> Subgraph:
-            found = _edges_at(connection, dataset, edge_ids, match) if edge_ids else []
+            found = _by_id(connection, dataset, edge_ids, match) if edge_ids else []
             first = set(sorted((edge.id for edge in found), key=list(edge_ids).index)[: match.joining])
             return _subgraph(connection, dataset, [], [edge for edge in found if edge.id in first], match)
 
@@ -117,10 +119,7 @@ def _candidates(connection: Connection, dataset: Dataset, named: set[int], simil
 def _live(connection: Connection, dataset: Dataset, entity_ids: set[int]) -> dict[int, Edge]:
     if not entity_ids:
         return {}
-    ids = [
-        i for (i,) in connection.execute(_touching(dataset, entity_ids, t.edges.c.expired_at.is_(None), MAX_CANDIDATES))
-    ]
-    return {row[0]: edge_of(row) for row in connection.execute(EDGE.where(t.edges.c.id.in_(ids)))}
+    return {edge.id: edge for edge in _newest(connection, "live", dataset, entity_ids, MAX_CANDIDATES)}
 
 
 def _same(
@@ -144,49 +143,73 @@ def _same(
 # What is around an entity ---------------------------------------------------------------------------------------------
 
 
-def _touching(
-    dataset: Dataset, entity_ids: Iterable[int], where: sa.ColumnElement[bool], limit: int | None
-) -> sa.Select[int]:
-    """The ids of the newest facts at these entities: two limited walks along an index, then the newest of both."""
-    ids = list(entity_ids)
+Which = Literal["all", "live", "true", "known"]
+_AT = sa.bindparam("at", type_=t.Time)
+_WHICH: dict[Which, sa.ColumnElement[bool]] = {
+    "all": sa.true(),
+    "live": t.edges.c.expired_at.is_(None),
+    "true": (t.edges.c.valid_at <= _AT) & (t.edges.c.invalid_at.is_(None) | (t.edges.c.invalid_at > _AT)),
+    "known": t.edges.c.created_at <= _AT,
+}
+ALL_OF_THEM = 2**31 - 1
+
+
+@cache
+def _touching(which: Which) -> sa.Select[*tuple[Any, ...]]:
+    """The newest facts at some entities: two limited walks along an index, then the newest of both."""
 
     def end(column: sa.Column[int]) -> sa.Select[int]:
-        mine = (t.edges.c.dataset_id == dataset.id) & column.in_(ids) & where
-        found = sa.select(t.edges.c.id, t.edges.c.created_at).where(mine).order_by(*_NEWEST).limit(limit).subquery()
-        return sa.select(found)  # pyright: ignore[reportReturnType] -- id, created_at
+        ids = sa.bindparam("entities", expanding=True)
+        mine = (t.edges.c.dataset_id == sa.bindparam("dataset")) & column.in_(ids) & _WHICH[which]
+        found = sa.select(t.edges.c.id, t.edges.c.created_at).where(mine)
+        walk = found.order_by(*_NEWEST).limit(sa.bindparam("most", type_=sa.Integer)).subquery()
+        return sa.select(walk)  # pyright: ignore[reportReturnType] -- id, created_at
 
     both = sa.union(end(t.edges.c.source_id), end(t.edges.c.target_id)).subquery()
-    return sa.select(both.c.id).order_by(both.c.created_at.desc(), both.c.id.desc()).limit(limit)
+    newest = sa.select(both.c.id).order_by(both.c.created_at.desc(), both.c.id.desc())
+    ids = newest.limit(sa.bindparam("most", type_=sa.Integer))
+    return EDGE.where(t.edges.c.id.in_(ids)).order_by(*_NEWEST)
+
+
+def _newest(
+    connection: Connection,
+    which: Which,
+    dataset: Dataset,
+    entity_ids: Iterable[int],
+    most: int,
+    at: datetime | None = None,
+) -> list[Edge]:
+    values = {"dataset": dataset.id, "entities": list(entity_ids), "most": most} | ({"at": at} if at else {})
+    return [edge_of(row) for row in connection.execute(_touching(which), values)]
 
 
 def _neighbourhood(connection: Connection, dataset: Dataset, entities: Sequence[Entity], match: Match) -> Subgraph:
     ids = [e.id for e in entities]
     if not ids:
         return Subgraph()
-    if match.known_at is None:
-        where = _true_at(match) if match.as_of else sa.true()
-        rows = connection.execute(_touching(dataset, ids, where, match.edges))
-        touching: Sequence[int] | sa.Select[int] = [i for (i,) in rows]
-    else:  # what was true then is known only once the facts are as they were known then
-        touching = _touching(dataset, ids, t.edges.c.created_at <= match.known_at, None)
-    found = _edges_at(connection, dataset, touching, match)[: match.edges]
+    if match.known_at is not None:
+        # What was true then is known only once the facts are as they were known then.
+        then = _newest(connection, "known", dataset, ids, ALL_OF_THEM, match.known_at)
+        found = _read_at(connection, dataset, then, match)[: match.edges]
+    elif match.as_of is not None:
+        found = _newest(connection, "true", dataset, ids, match.edges, match.as_of)
+    else:
+        found = _newest(connection, "all", dataset, ids, match.edges)
     return _subgraph(connection, dataset, entities, found, match)
 
 
-def _true_at(match: Match) -> sa.ColumnElement[bool]:
-    ends_later = t.edges.c.invalid_at.is_(None) | (t.edges.c.invalid_at > match.as_of)
-    return (t.edges.c.valid_at <= match.as_of) & ends_later
-
-
-def _edges_at(
-    connection: Connection, dataset: Dataset, edge_ids: Sequence[int] | sa.Select[int], match: Match
-) -> list[Edge]:
-    """The facts of these ids as they stood at `known_at`, of those the ones that were true at `as_of`, newest first."""
-    known = [t.edges.c.created_at <= match.known_at] if match.known_at else []
+def _by_id(connection: Connection, dataset: Dataset, edge_ids: Sequence[int], match: Match) -> list[Edge]:
+    """The facts of these ids that the read time admits, newest first."""
     # The sum keeps SQLite from walking an index over the whole dataset instead of going to these rows.
     mine = t.edges.c.dataset_id + 0 == dataset.id
-    select = EDGE.where(t.edges.c.id.in_(edge_ids), mine, *known).order_by(*_NEWEST)
+    select = EDGE.where(t.edges.c.id.in_(edge_ids), mine).order_by(*_NEWEST)
     found = [edge_of(row) for row in connection.execute(select)]
+    known_at = match.known_at
+    return _read_at(connection, dataset, [e for e in found if known_at is None or e.created_at <= known_at], match)
+
+
+def _read_at(connection: Connection, dataset: Dataset, found: list[Edge], match: Match) -> list[Edge]:
+    """The facts as they stood at `known_at`, of those the ones that were true at `as_of`."""
     if match.known_at is not None:
         found = _as_known(connection, dataset, found, match)
     return [edge for edge in found if edge.holds_at(match.as_of)] if match.as_of else found

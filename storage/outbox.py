@@ -98,7 +98,7 @@ class VectorOutbox:
             reason = type(failure).__name__
             await self.database.write(lambda connection: _give_back(connection, items, reason))
             raise IndexUnavailable(f"the vector index could not be written ({reason})") from failure
-        await self.database.write(lambda connection: _delete(connection, items))
+        await self.database.write(lambda connection: _delete(connection, items), relaxed=True)
         return True
 
     def _upsert(self, dataset_id: int, items: Sequence[Row[Any]]) -> None:

@@ -85,7 +85,7 @@ class SqlRuns:
 
     async def _write(self, work: Callable[[Connection], T]) -> T | None:
         try:
-            return await self.database.write(work)
+            return await self.database.write(work, relaxed=True)
         except (SQLAlchemyError, GligabaoError) as failure:
             log.warning("the run log could not be written: %s", type(failure).__name__)
             return None

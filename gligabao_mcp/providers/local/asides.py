@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gligabao_mcp.providers.local.clauses import Clause
 from gligabao_mcp.providers.local.facts import Fact, Period
-from gligabao_mcp.providers.local.phrases import Named, Phrases, describes, is_employer, objects_of
+from gligabao_mcp.providers.local.phrases import Named, Phrases, describes, is_employer, is_former, listed, objects_of
 from gligabao_mcp.providers.local.reading import Token
 from gligabao_mcp.providers.local.relations import NOUNS
 from gligabao_mcp.providers.local.vocabulary import is_role
@@ -35,13 +35,14 @@ class Asides:
     def _titled(self, noun: Token) -> Iterator[Fact]:
         """ "our CTO Felix", "Mara, a nurse at Charité"."""
         name = self._name_beside(noun)
-        if name is None or noun.lower_ in NOUNS or name.words == frozenset({noun.i}):
+        one_of_many = noun.dep_ == "appos" and any(c.lower_ in ("a", "an") for c in noun.children)
+        if name is None or (noun.lower_ in NOUNS and not one_of_many) or name.words == frozenset({noun.i}):
             return
         if (of := employer_of(self.phrases, noun)) is not None:
             yield Fact(name, "role_at", of, Period(), name.words | of.words | {noun.i})
             return
         title = self.phrases.named(noun) if noun.dep_ == "appos" else None
-        title = title or Named(noun.text, noun.i, frozenset({noun.i}))
+        title = title or Named(self.phrases.text(noun.i, noun.i), noun.i, frozenset({noun.i}))
         yield Fact(name, "has_role", title, Period(), name.words | title.words)
         for place in objects_of(noun, "at", "for"):
             if (employer := self.phrases.named(place)) and employer.proper:
@@ -54,8 +55,18 @@ class Asides:
         if name is None or (owner := self._owner_of(noun, holder)) is None:
             return
         relation, end = NOUNS.get(noun.lower_) or NOUNS[noun.lemma_]
-        source, target = (name, owner) if end == "source" else (owner, name)
-        yield Fact(source, relation, target, Period(), source.words | target.words | {noun.i})
+        for named in (name, *self._more_names(noun)):
+            source, target = (named, owner) if end == "source" else (owner, named)
+            yield Fact(source, relation, target, self._held(noun, holder), source.words | target.words | {noun.i})
+
+    def _more_names(self, noun: Token) -> list[Named]:
+        """ "my two kids, Leo and Mia": those after the first."""
+        given = self.phrases.called(noun) if noun.tag_ == "NNS" else None
+        others = list(listed(given))[1:] if given is not None else []
+        return [n for other in others if (n := self.phrases.named(other)) is not None]
+
+    def _held(self, *nouns: Token) -> Period:
+        return Period(None, self.now.isoformat()) if any(map(is_former, nouns)) else Period()
 
     def _owner_of(self, noun: Token, holder: Token) -> Named | None:
         poss = next((c for c in holder.children if c.dep_ == "poss"), None)

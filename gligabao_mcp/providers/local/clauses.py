@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gligabao_mcp.providers.local.dates import Found, Tense
-from gligabao_mcp.providers.local.phrases import listed
+from gligabao_mcp.providers.local.phrases import listed, missed_name, stray_number
 from gligabao_mcp.providers.local.reading import Sentence, Token
 from gligabao_mcp.providers.local.relations import SAYINGS
 from gligabao_mcp.providers.local.tables import word_set
@@ -25,13 +25,15 @@ GOES_ON = word_set("decide start begin continue keep manage use go come get happ
 # What these lead to holds from then on: "decided to use", "started working".
 _BEGINS = word_set("decide choose start begin come get")
 STOPS = word_set("quit stop cease finish")
-_DOUBT = word_set("maybe perhaps possibly probably allegedly supposedly almost nearly hopefully likely apparently reportedly"
-    " presumably")
+_DOUBT = word_set(
+    "maybe perhaps possibly probably allegedly supposedly almost nearly hopefully likely apparently reportedly"
+    " presumably"
+)
 _MODALS = word_set("may might could would should must can shall ought need")
 _ABILITIES = word_set("speak play swim drive cook ski sing dance read write")
 _LENGTHS = word_set("year month week day decade")
 # What the small model gets wrong.
-_LEMMAS = {"hat": "hate", "liv": "live", "bas": "base", "married": "marry", "divorced": "divorce"}
+_LEMMAS = {"hat": "hate", "liv": "live", "bas": "base", "married": "marry", "divorced": "divorce", "engaged": "engage", "cofounded": "cofound", "cofounde": "cofound"}
 _OPEN = word_set("if whether unless until once before till lest")
 
 
@@ -53,7 +55,9 @@ class Clause:
     def slot(self, name: str) -> list[Token]:
         """The heads that stand there."""
         if name == "obj":
-            return [c for c in self.verb.children if c.dep_ in ("dobj", "obj")] or self._missed_object()
+            objects = [c for c in self.verb.children if c.dep_ in ("dobj", "obj")]
+            numbers = {n.i for c in objects if (n := stray_number(c)) is not None}
+            return [c for c in objects if c.i not in numbers] or self._missed_object()
         if name == "attr":
             return [c for c in self.verb.children if c.dep_ in ("attr", "acomp", "oprd") or self._is_second_subject(c)]
         return list(_after(self.verb, name))
@@ -137,17 +141,23 @@ def _governor(verb: Token) -> Token | None:
 def _own_subjects(verb: Token) -> list[Token]:
     subjects = ("compound", "nmod", "amod") if _is_disguised(verb) else ("nsubj", "nsubjpass")
     found = [c for c in verb.children if c.dep_ in subjects]
-    found = [c for c in found if c.i < verb.i] or found
+    found = [c for c in found if c.i < verb.i and missed_name(c) is None] or found
     return found[-1:] if _is_disguised(verb) else found
 
 
 def _is_disguised(token: Token) -> bool:
-    """A verb in -s that the parser took for a plural: "Maya studies at …"."""
+    """A verb in -s that the parser took for a plural, or its subject for an adjective: "Maya studies at …"."""
     before = [c for c in token.children if c.dep_ in ("compound", "nmod", "amod") and c.i < token.i]
     said_of = any(c.dep_ == "det" for c in token.children) and any(c.dep_ == "prep" for c in token.children)
     named = bool(before) and (before[-1].text.istitle() or said_of)
     known = token.lemma_ in SAYINGS or token.lemma_ in ("ship", "start", "end", "play", "visit")
-    return token.dep_ == "ROOT" and token.tag_ == "NNS" and known and named
+    return (
+        token.dep_ == "ROOT"
+        and token.tag_ in ("NNS", "VBZ")
+        and known
+        and named
+        and not any(c.dep_ in ("nsubj", "nsubjpass") for c in token.children)
+    )
 
 
 def _subjects(verb: Token) -> list[Token]:

@@ -9,17 +9,29 @@ from datetime import datetime
 
 from gligabao_mcp.providers.local.clauses import Clause
 from gligabao_mcp.providers.local.facts import Fact, period
-from gligabao_mcp.providers.local.phrases import USER, Named, Phrases, is_employer, listed, objects_of
+from gligabao_mcp.providers.local.phrases import USER, Named, Phrases, is_employer, is_former, listed, objects_of
 from gligabao_mcp.providers.local.reading import Token
 from gligabao_mcp.providers.local.relations import ADJECTIVES, ATTRIBUTES, NOUNS, Kind
 from gligabao_mcp.providers.local.vocabulary import EVENTS, GROUPS, is_lasting, is_role, looks_like_organisation
 
 _NOW_WORDS = re.compile(r"\b(?:now|currently|these days|nowadays|at the moment)\b", re.IGNORECASE)
 
+_TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+_ONES = "one|two|three|four|five|six|seven|eight|nine"
+_TEENS = "ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
+_YEARS_OF_LIFE = re.compile(rf"[1-9]\d?|1[01]\d|{_ONES}|{_TEENS}|(?:{_TENS})(?:-(?:{_ONES}))?")
+
 
 def copula_facts(clause: Clause, sources: list[Named], phrases: Phrases, now: datetime) -> Iterator[Fact]:
     """The facts of one clause with "is"."""
     return _Copula(clause, sources, phrases, now).facts()
+
+
+def _stray(adjective: Token, preposition: Token) -> list[Token]:
+    """ "allergic to nuts and shellfish": a noun that the parser took for a verb beside the adjective."""
+    joined = any(c.dep_ == "cc" and c.i > preposition.i for c in adjective.children)
+    bare = (c for c in adjective.children if c.dep_ == "conj" and c.i > preposition.i and not any(c.children))
+    return [c for c in bare if c.tag_ in ("VB", "VBP")] if joined else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +63,36 @@ class _Copula:
     def _of_attribute(self) -> Iterator[Fact]:
         """ "My manager is Diego", "Sofia's birthday is on 3 September", "The capital of Peru is Lima"."""
         for subject in self.clause.subjects[:1]:
+            if is_former(subject) and self.clause.status == "stated":
+                yield from self._over()._of_attribute()
+                return
             owner = self.phrases.owner(subject) or self._what_for(subject)
             if (
                 owner is None
-                or subject.pos_ == "PROPN"
+                or (subject.pos_ == "PROPN" and not is_role(subject.text))
                 or self.phrases.called(subject) is not None
                 or (owner.name == USER and subject.lemma_ in ("office", "headquarters"))
             ):
                 continue
             noun = subject.lemma_.lower()
             complement = next(iter(self.clause.slot("attr")), None)
-            if complement is not None and noun in NOUNS and (name := self.phrases.named(complement)) and name.proper:
-                yield from self._kin(noun, name, owner, subject)
-            elif complement is not None and is_role(noun) and owner.name != USER and complement.pos_ == "PROPN":
-                for name in self.phrases.all_named(complement):
-                    yield from self._fact("role_at", name, owner, subject)
+            names = [n for n in self.phrases.all_named(complement) if n.proper] if complement is not None else []
+            if names and noun in NOUNS:
+                for name in names:
+                    yield from self._kin(noun, name, owner, subject)
+            elif names and is_role(noun):
+                yield from self._holders(subject, owner, names)
             elif complement is None and not self.clause.dates and subject.lower_ not in ATTRIBUTES:
                 continue  # "my gym is on Kings Road": a place, no attribute
             elif (noun not in NOUNS and noun not in EVENTS) or noun == "birthday":
                 yield from self._attribute(owner, subject)
+
+    def _holders(self, title: Token, owner: Named, names: list[Named]) -> Iterator[Fact]:
+        """ "Hooli's CTO is Deepak", "our team lead is Kamil": what the speaker's own firm is called isn't said."""
+        called = None if owner.name != USER else self.phrases.named(title)
+        for name in names:
+            target = owner if called is None else called
+            yield from self._fact("role_at" if called is None else "has_role", name, target, title)
 
     def _what_for(self, subject: Token) -> Named | None:
         """ "The deadline for the report", "the password for the wifi"."""
@@ -105,8 +128,15 @@ class _Copula:
         text = self.phrases.text(after[0].i, after[-1].i).strip(" .,\"'“”")
         return Named(text, after[-1].i, frozenset(t.i for t in after), after[0].pos_ == "PROPN") if text else None
 
+    def _over(self) -> _Copula:
+        return replace(self, clause=replace(self.clause, status="over"))
+
     def _of_noun(self, noun: Token) -> list[Fact]:
         word = noun.lemma_.lower()
+        if is_former(noun) and self.clause.status == "stated":
+            return self._over()._of_noun(noun)
+        if (age := self._bare_age(noun)) is not None:
+            return [f for s in self.sources if self._is_person(s) for f in self._fact("has_age", s, age)]
         if (mutual := self._mutual(word)) is not None:
             return mutual
         found: list[Fact] = []
@@ -156,7 +186,8 @@ class _Copula:
         found: list[Fact] = []
         for prep in adjective.children:
             relation = ADJECTIVES.get((adjective.lower_, prep.lower_)) if prep.dep_ == "prep" else None
-            for head in prep.children if relation else ():
+            heads = [*prep.children, *_stray(adjective, prep)] if relation else []
+            for head in heads:
                 for target in self.phrases.all_named(head):
                     for source in self.sources:
                         found += self._fact(relation or "", source, target, adjective)
@@ -179,6 +210,13 @@ class _Copula:
         numbers = [t for t in adjective.subtree if t.pos_ == "NUM"]
         words = frozenset(t.i for t in adjective.subtree)
         return Named(numbers[0].text, adjective.i, words) if numbers else None
+
+    def _bare_age(self, number: Token) -> Named | None:
+        """ "Nerys is 29": a number by itself, small enough for the years of a life."""
+        alone = not any(c.pos_ in ("NOUN", "PROPN", "SYM", "ADP") for c in number.children)
+        if number.pos_ != "NUM" or not alone or not _YEARS_OF_LIFE.fullmatch(number.lower_):
+            return None
+        return Named(number.text, number.i, frozenset({number.i}))
 
     def _of_place(self) -> Iterator[Fact]:
         """ "is in Doha these days", "is from Gdansk", "is on the design team"."""

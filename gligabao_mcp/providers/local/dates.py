@@ -54,7 +54,8 @@ class Found:
     def resolve(self, reference: datetime, tense: Tense) -> str | None:
         """The text date, or None. What lies open ("in March") is looked for on the side that the tense points to."""
         if self.lead in ("for", "over"):
-            return resolve(f"{_RECENT.sub('', self.phrase)} ago", reference)
+            back = resolve(f"{_RECENT.sub('', self.phrase)} ago", reference)
+            return back or resolve(self.phrase, reference, tense)
         if self.lead in ("since", "back in"):
             tense = "past"
         elif self.lead in ("by", "until", "till") and tense == "present":

@@ -29,7 +29,13 @@ _LIGHT = word_set("year month day week time today name lot thing way job mr. mrs
 
 
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
-_STAND_IN = "Alice"
+# The small model takes some names for other words; one of these reads well in their place.
+_STAND_INS = ("Alice", "John", "Sarah")
+# What else is parsed as something plainer: of the title the parser makes a verb, of the verb three words.
+_PLAINER = (
+    (re.compile(r"\b(team|tech|unit|crew|project|design|group) lead\b"), r"\1 dean"),
+    (re.compile(r"\bco-(?=found(?:ed|s|ing)?\b)"), "co"),
+)
 _NO_NAME = word_set(
     "please yes no maybe perhaps also then now just btw fyi well so quick note update reminder still never here"
     " there today yesterday tomorrow currently"
@@ -38,11 +44,10 @@ _NO_NAME = word_set(
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A sentence and its parse; `first` is its first word where a stand-in was parsed instead."""
+    """A sentence and its parse, where other words may stand in for some."""
 
     text: str
     sentence: Sentence
-    first: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +63,14 @@ def read_text(text: str, reference: datetime, parser: Parser) -> Read:
     context = Context()
     parts = list(pieces(text))
     prose = [_REMEMBER.sub("", p.text) for p in parts if not p.code and len(p.text) <= LONGEST_PARSED]
-    parsed = parser.pipe(prose)
+    parsed = parser.pipe(map(_plainer, prose))
     found: list[Read] = []
     for part in parts:
         if part.code or len(part.text) > LONGEST_PARSED:
             found.append(_note(part.text, USER, None))
         else:
-            found.append(_read_sentence(_well_parsed(next(parsed), parser), context, reference))
+            whole = _REMEMBER.sub("", part.text)
+            found.append(_read_sentence(_well_parsed(whole, next(parsed), parser), context, reference))
     types: dict[str, str] = {}
     for entity in (e for read in found for e in read.entities):
         types.setdefault(entity.name, entity.type)
@@ -72,21 +78,38 @@ def read_text(text: str, reference: datetime, parser: Parser) -> Read:
     return Read(entities, tuple(e for read in found for e in read.edges))
 
 
-def _well_parsed(sentence: Sentence, parser: Parser) -> Parsed:
+def _plainer(text: str) -> str:
+    for pattern, instead in _PLAINER:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def _well_parsed(text: str, sentence: Sentence, parser: Parser) -> Parsed:
     """The sentence, parsed once more with a plain name in place of a first word that the parser took for no name."""
-    if not len(sentence):
-        return Parsed("", sentence)
+    parsed = Parsed(text, sentence)
+    if len(sentence) < 3 or not _hides_a_name(sentence):
+        return parsed
+    first = sentence[0]
+    if any(t.dep_ in _SUBJECTS for t in sentence) and first.pos_ in ("PROPN", "NOUN", "VERB"):
+        return parsed
+    rest = sentence.text[len(first.text) :]
+    tried = (again for again in parser.pipe([name + rest for name in _STAND_INS]) if len(again) == len(sentence))
+    return next((Parsed(text, again) for again in tried if _begins_with_subject(again)), parsed)
+
+
+def _hides_a_name(sentence: Sentence) -> bool:
     first = sentence[0]
     opener = first.lower_ in _NO_NAME or first.lower_.endswith("ly") or first.tag_ in ("VBD", "VBN", "VBG")
     named = first.text[0].isupper() and not opener and first.pos_ not in ("PRON", "DET", "AUX", "ADP")
-    if not named or first.dep_ in _SUBJECTS or len(sentence) < 3 or sentence[1].lower_ in ("n't", "not"):
-        return Parsed(sentence.text, sentence)
-    if any(t.dep_ in _SUBJECTS for t in sentence) and first.pos_ in ("PROPN", "NOUN", "VERB"):
-        return Parsed(sentence.text, sentence)
-    again = next(parser.pipe([_STAND_IN + sentence.text[len(first.text) :]]))
-    follows = again[1].pos_ in ("VERB", "AUX", "PROPN", "CCONJ", "PUNCT", "ADV") or again[1].lower_ in ("'s", "’s")
-    better = again[0].dep_ in _SUBJECTS and len(again) == len(sentence) and follows
-    return Parsed(sentence.text, again, first.text) if better else Parsed(sentence.text, sentence)
+    return named and first.dep_ not in _SUBJECTS and sentence[1].lower_ not in ("n't", "not")
+
+
+def _begins_with_subject(sentence: Sentence) -> bool:
+    second = sentence[1]
+    follows = second.pos_ in ("VERB", "AUX", "PROPN", "CCONJ", "PUNCT", "ADV") or second.lower_ in ("'s", "’s")
+    first, verb = sentence[0], sentence[0].head
+    hidden = first.dep_ == "compound" and verb.dep_ == "ROOT" and verb.tag_ == "VBZ"
+    return follows and (first.dep_ in _SUBJECTS or hidden)
 
 
 def _read_sentence(parsed: Parsed, context: Context, reference: datetime) -> Read:
@@ -94,7 +117,7 @@ def _read_sentence(parsed: Parsed, context: Context, reference: datetime) -> Rea
     if not len(sentence) or is_question(sentence) or says_nothing(sentence):
         return Read((), ())
     dates = find_dates(sentence.text)
-    phrases = Phrases(sentence, context, _date_tokens(sentence, dates), parsed.first)
+    phrases = Phrases(sentence, context, _date_tokens(sentence, dates), parsed.text)
     said = clauses(sentence, dates)
     facts = Reader(sentence, phrases, reference).facts(said)
     description = _with_names(parsed, context)
@@ -174,7 +197,7 @@ def _people(sentence: Sentence, facts: Sequence[Fact], subject: Named | None) ->
 def _with_names(parsed: Parsed, context: Context) -> str:
     """The sentence, with the name put behind the first "he" or "she" that stands for it, to be read on its own."""
     sentence, text = parsed.sentence, parsed.text
-    if not context.used or context.person is None or parsed.first:
+    if not context.used or context.person is None or text != sentence.text:
         return text
     name, context.used = context.person, set()
     if name in text:

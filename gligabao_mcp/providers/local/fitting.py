@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from gligabao_mcp.providers.local.clauses import Clause
-from gligabao_mcp.providers.local.phrases import Named
+from gligabao_mcp.providers.local.phrases import BODIES, Named
 from gligabao_mcp.providers.local.reading import Token
 from gligabao_mcp.providers.local.relations import NOUNS, Saying
 from gligabao_mcp.providers.local.tables import word_set
 from gligabao_mcp.providers.local.vocabulary import (
     ACTIVITIES,
     DEGREES,
-    EVENTS,
     GROUPS,
     JOBS,
+    MEETINGS,
     PETS,
     is_lasting,
     is_role,
@@ -24,7 +24,7 @@ from gligabao_mcp.providers.local.vocabulary import (
 
 OWN_PLACES = word_set("practice office headquarters base branch shop studio clinic factory warehouse plant")
 _NOT_AN_EMPLOYER = word_set("home night weekends weekend day moment office desk scratch")
-_NOT_HAD = word_set("lunch dinner breakfast time fun look idea plan")
+_NOT_HAD = word_set("allergy intolerance lunch dinner breakfast time fun look idea plan")
 _NOT_YET: Mapping[str, str] = {"visited": "visits", "met": "meets", "attended": "attends"}
 
 
@@ -48,7 +48,7 @@ def fitting(ends: Ends) -> str | None:
 def _role(ends: Ends) -> str | None:
     if is_lasting(ends.object.text):  # "became vegan"
         return "is_a"
-    return "has_role" if is_role(ends.noun) or not ends.target.proper else None
+    return "has_role" if is_role(ends.noun) or not (ends.target.proper or ends.noun in NOUNS) else None
 
 
 def _employment(ends: Ends) -> str | None:
@@ -67,7 +67,9 @@ def _residence(ends: Ends) -> str | None:
     if moved := ends.clause.slot("obj"):  # "moved its headquarters to Ghent"
         return "located_in" if moved[0].lemma_ in OWN_PLACES else None
     place = looks_like_place(ends.target.name) or ends.object.ent_type_ == "GPE"
-    if ends.subject.lower_ in ("we", "us") and not place and ends.clause.lemma in ("move", "migrate", "return"):
+    place = place or ends.object.ent_type_ in ("LOC", "FAC")
+    group = ends.subject.lower_ in ("we", "us") or ends.subject.lemma_ in GROUPS
+    if group and not place and ends.clause.lemma in ("move", "migrate", "return"):
         return "uses" if ends.saying.kind != "state" else None
     thing = not ends.source.proper or looks_like_organisation(ends.source.name)
     return "located_in" if thing else "lives_in"
@@ -98,7 +100,15 @@ def _is_bare_name(head: Token) -> bool:
     return head.pos_ == "PROPN" and not any(c.dep_ in ("det", "amod", "poss", "nummod") for c in head.children)
 
 
+def _founding(ends: Ends) -> str | None:
+    if ends.clause.lemma == "start" and not (ends.target.proper and ends.noun in BODIES):
+        return None
+    return "founded"
+
+
 def _takeover(ends: Ends) -> str | None:
+    if ends.clause.lemma == "sell" and not (ends.source.proper and _is_bare_name(ends.object)):
+        return "owns"
     return "leads" if ends.clause.lemma == "take-over" and not ends.target.proper else "acquired"
 
 
@@ -107,9 +117,9 @@ def _replacement(ends: Ends) -> str | None:
 
 
 def _journey(ends: Ends) -> str | None:
-    if ends.clause.tense != "past":
-        return "travels_to"
-    return "visited" if ends.target.proper else None
+    if not ends.target.proper:
+        return None
+    return "visited" if ends.clause.tense == "past" else "travels_to"
 
 
 def _gain(ends: Ends) -> str | None:
@@ -118,7 +128,7 @@ def _gain(ends: Ends) -> str | None:
 
 def _possession(ends: Ends) -> str | None:
     noun, proper = ends.noun, ends.target.proper
-    if noun in JOBS | OWN_PLACES | DEGREES | _NOT_HAD or (noun in EVENTS and ends.clause.slot("with")):
+    if noun in JOBS | OWN_PLACES | DEGREES | _NOT_HAD or (noun in MEETINGS and ends.clause.slot("with")):
         return None
     relation, end = NOUNS.get(noun, ("", ""))
     if relation == "owns" or (relation == "parent_of" and end == "target" and proper):
@@ -155,6 +165,7 @@ _FITTING: Mapping[str, Callable[[Ends], str | None]] = {
     "studied_at": _studies,
     "owns": _ownership,
     "acquired": _takeover,
+    "founded": _founding,
     "replaces": _replacement,
     "travels_to": _journey,
     "gets": _gain,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gligabao_mcp.providers.local.reading import Sentence, Token
 from gligabao_mcp.providers.local.relations import NOUNS
@@ -19,8 +19,8 @@ _NOBODY = word_set(
 )
 # Adjectives that say nothing of which thing is meant.
 _PALE = word_set("new own current former certain whole entire next last same other brand-new great")
-_BODIES = word_set(
-    "company firm startup department school bank hospital university college city country agency museum library factory"
+BODIES = word_set(
+    "company firm startup business department school bank hospital university college city country agency museum library factory"
     " church clinic institute foundation charity village office region province"
 )
 _NAMING = word_set("call name title nickname dub entitle")
@@ -60,8 +60,8 @@ class Phrases:
     sentence: Sentence
     context: Context
     dates: frozenset[int]
-    first: str | None = None
-    """The first word as it was written, where a stand-in was parsed in its place."""
+    original: str
+    """The sentence as it was written: other words may have been parsed in place of some."""
 
     def named(self, token: Token) -> Named | None:
         """What the phrase with this head names, or None: a pronoun nobody is known for, a date, "no team"."""
@@ -81,9 +81,12 @@ class Phrases:
         `either` (after "not") each of it."""
         if not either and any(c.dep_ == "cc" and c.lower_ == "or" for part in listed(token) for c in part.children):
             return
-        for part in listed(token):
+        parts = list(listed(token))
+        kin = token.tag_ == "NNS" and token.lemma_ in NOUNS and all(p.pos_ == "PROPN" for p in parts[1:])
+        for part in parts[1:] if kin and parts[1:] else parts:  # "two children, Leo and Mia" are Leo and Mia
             if named := self.named(part):
-                yield named
+                numbers = (c.i for c in token.children if c.dep_ == "nummod")
+                yield replace(named, head=token.i, words=named.words | {token.i, *numbers}) if kin else named
 
     def owner(self, token: Token) -> Named | None:
         """Whose it is: "my dog", "Liam's mother", "the mother of Liam"."""
@@ -94,6 +97,8 @@ class Phrases:
 
     def called(self, token: Token) -> Token | None:
         """The token of the name that a common noun is given: "a startup called Volta", "my sister Anna"."""
+        if (missed := missed_name(token)) is not None:
+            return missed
         for child in token.children:
             if child.dep_ in ("acl", "relcl") and child.lemma_ in _NAMING:
                 return next((c for c in child.children if c.dep_ in ("oprd", "attr", "dobj") and c.i > child.i), None)
@@ -104,8 +109,12 @@ class Phrases:
     def text(self, start: int, end: int) -> str:
         """The text of the tokens from start to end, both included."""
         last = self.sentence[end]
-        text = self.sentence.text[self.sentence[start].idx : last.idx + len(last.text)]
-        return self.first + text[len(self.sentence[0].text) :] if self.first and start == 0 else text
+        return self.original[self._place(self.sentence[start].idx) : self._place(last.idx + len(last.text))]
+
+    def _place(self, at: int) -> int:
+        """Where in the original it is: equally far from the start, else, behind what was replaced, from the end."""
+        parsed = self.sentence.text
+        return at if self.original[:at] == parsed[:at] else at + len(self.original) - len(parsed)
 
     def _person(self, token: Token) -> Named | None:
         before = [t for t in self.sentence if t.i < token.i and t.dep_ in ("nsubj", "nsubjpass")]
@@ -153,6 +162,8 @@ class Phrases:
                 and (child.text[0].isalnum() or child.text == "-")
             ):
                 end = child.i
+        if (number := stray_number(token)) is not None:
+            end = number.i
         for place in objects_of(token, "of"):
             if place.i not in self.dates:
                 end = max(end, self._span(place)[-1])
@@ -203,7 +214,26 @@ def _is_proper(token: Token) -> bool:
 
 def is_employer(named: Named, token: Token) -> bool:
     """Whether something can have somebody in a role: a name, or a common noun for a body of people."""
-    return named.proper or token.lemma_.lower() in GROUPS or token.lemma_.lower() in _BODIES
+    return named.proper or token.lemma_.lower() in GROUPS or token.lemma_.lower() in BODIES
+
+
+def stray_number(name: Token) -> Token | None:
+    """The number right after a name that the parser took for an object of its own: "PostgreSQL 15"."""
+    beside = (c for c in name.head.children if c.i == name.i + 1 and c.dep_ == name.dep_ == "dobj")
+    return next((c for c in beside if c.pos_ == "NUM" and name.pos_ == "PROPN"), None)
+
+
+def missed_name(noun: Token) -> Token | None:
+    """The name right after a noun that the parser took for a second subject: "My cat Milo is a …"."""
+    if noun.pos_ != "NOUN" or noun.dep_ not in ("nsubj", "nsubjpass"):
+        return None
+    others = (c for c in noun.head.children if c.dep_ == noun.dep_ and c.pos_ == "PROPN" and c.i > noun.i)
+    return next((c for c in others if min(t.i for t in c.subtree) == noun.i + 1), None)
+
+
+def is_former(noun: Token) -> bool:
+    """Whether it is said to be so no more: "my former boss"."""
+    return any(c.lower_ in ("former", "previous", "onetime", "erstwhile") for c in noun.children)
 
 
 def describes(noun: Token, word: Token) -> bool:

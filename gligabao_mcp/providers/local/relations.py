@@ -126,6 +126,8 @@ found start establish create co-found cofound | passive by inverse | founded | e
 acquire buy | passive by inverse | acquired | event
 acquire take-over | obj | acquired | event
 take-over | passive by inverse | acquired | event
+sell | passive to inverse | acquired | event
+start | obj | founded | event
 set-up start-up | obj | founded | event
 take-up | obj | does | start
 give-up | obj | does | end

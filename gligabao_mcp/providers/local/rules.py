@@ -15,7 +15,7 @@ from gligabao_mcp.providers.local.phrases import USER, Named, Phrases, listed
 from gligabao_mcp.providers.local.reading import Sentence, Token
 from gligabao_mcp.providers.local.relations import MUTUAL, NOUNS, SAYINGS, SYMMETRIC, VAGUE_VERBS, Kind, Saying
 from gligabao_mcp.providers.local.tables import word_set
-from gligabao_mcp.providers.local.vocabulary import DEGREES, EVENTS, JOBS
+from gligabao_mcp.providers.local.vocabulary import DEGREES, JOBS, MEETINGS, is_role
 
 _HABITS = word_set(
     "smoke drink run swim ski sing dance paint cook climb cycle knit meditate surf hike bake jog fish garden box row"
@@ -23,10 +23,16 @@ _HABITS = word_set(
 )
 _BY_DATE = word_set(
     "start begin end close open expire launch ship release die retire finish arrive leave cancel postpone publish"
-    " complete approve sign deliver deploy bear happen found establish come-out"
+    " complete approve sign deliver deploy bear happen found establish come-out schedule"
 )
 _PREPOSITIONS = word_set("about at for from in into of on onto over through to under with within across against")
-_ONCE = {"bear": "born_on", "found": "founded_on", "establish": "founded_on", "come-out": "released_on"}
+_ONCE = {
+    "bear": "born_on",
+    "found": "founded_on",
+    "establish": "founded_on",
+    "come-out": "released_on",
+    "schedule": "scheduled_for",
+}
 _JOB_VERBS: Mapping[str, Kind] = {
     **dict.fromkeys(("start", "begin", "get", "take", "accept", "land", "find"), "start"),
     **dict.fromkeys(("quit", "leave", "lose"), "end"),
@@ -137,8 +143,10 @@ class Reader:
         """ "promoted to head of design": a title that the parser takes for a verb."""
         if clause.lemma in ("promote", "appoint", "name", "elect") and clause.passive:
             for child in clause.verb.children:
-                if child.dep_ == "xcomp" and child.lemma_ in ("head", "lead", "chair", "direct", "manage"):
-                    last = max(t.i for t in child.subtree if t.i not in self.phrases.dates)
+                if child.dep_ != "xcomp":
+                    continue
+                last = max(t.i for t in child.subtree if t.i not in self.phrases.dates)
+                if child.lemma_ in ("head", "lead", "chair", "direct", "manage") or is_role(self.sentence[last].lower_):
                     words = frozenset(range(child.i, last + 1))
                     title = Named(self.phrases.text(child.i, last).strip(" .,"), child.i, words, False, "role")
                     for source in sources:
@@ -175,15 +183,26 @@ class Reader:
             if noun.lemma_.lower() in DEGREES and clause.lemma in _HOLDS:
                 yield from self._placed(clause, sources, "studied", ("in", "of"), "event", noun)
                 yield from self._placed(clause, sources, "studied_at", ("from", "at"), "event", noun)
-            if noun.lemma_ in EVENTS and clause.lemma in _ARRANGES:
+            if noun.lemma_ in ("allergy", "intolerance") and clause.lemma in _HOLDS:
+                yield from self._placed(clause, sources, "allergic_to", ("to",), "state", noun)
+                yield from self._allergies(clause, sources, noun)
+            if noun.lemma_ in MEETINGS and clause.lemma in _ARRANGES:
                 yield from self._placed(clause, sources, "has_meeting_with", ("with",), "event", noun)
+
+    def _allergies(self, clause: Clause, sources: list[Named], noun: Token) -> Iterator[Fact]:
+        """ "has a peanut allergy"."""
+        for child in noun.children:
+            if child.dep_ == "compound" and (target := self.phrases.named(child)) is not None:
+                for source in sources:
+                    for fact in self._fact(clause, "allergic_to", source, target):
+                        yield replace(fact, words=fact.words | {noun.i})
 
     def _placed(
         self, clause: Clause, sources: list[Named], relation: str, slots: tuple[str, ...], kind: Kind, noun: Token
     ) -> Iterator[Fact]:
         for head in (h for slot in slots for first in clause.slot(slot) for h in listed(first)):
             target = self.phrases.named(head)
-            if target is not None and (target.proper or relation in ("has_role", "studied")):
+            if target is not None and (target.proper or relation in ("has_role", "studied", "allergic_to")):
                 for source in sources:
                     for fact in self._fact(clause, relation, source, target, kind=kind):
                         yield replace(fact, words=fact.words | {noun.i})

@@ -15,6 +15,9 @@ EVENTS = word_set(
     " retrospective flight exam presentation concert launch release trip visit checkup check-up session"
     " training webinar race marathon game match birthday anniversary ceremony kickoff sync class course"
 )
+MEETINGS = word_set(
+    "meeting call appointment interview standup demo review workshop session consultation sync checkup check-up videocall"
+)
 ACTIVITIES = word_set(
     "yoga pilates karate judo boxing kickboxing crossfit gymnastics ballet athletics aerobics capoeira taekwondo sport"
     " sports archery climbing triathlon parkour zumba meditation pottery"
