@@ -203,8 +203,8 @@ class GraphStore(Protocol):
 class RunLog(Protocol):
     """The record of what was executed. Failing to write it is logged and never fails the call."""
 
-    async def start(self, user_id: str, dataset: str, parameters: Mapping[str, object]) -> int | None:
-        """A new run, its id; None when it could not be written."""
+    async def start(self, run: RunOf, parameters: Mapping[str, object], first: StageRecord) -> int | None:
+        """A new run at its first stage, its id; None when it could not be written."""
         ...
 
     async def stages(self, run: RunOf, records: Sequence[StageRecord]) -> None:

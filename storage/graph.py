@@ -159,7 +159,7 @@ def _touching(which: Which) -> sa.Select[*tuple[Any, ...]]:
     """The newest facts at some entities: two limited walks along an index, then the newest of both."""
 
     def end(column: sa.Column[int]) -> sa.Select[int]:
-        ids = sa.bindparam("entities", expanding=True)
+        ids = sa.bindparam("entities", expanding=True, type_=sa.Integer)
         mine = (t.edges.c.dataset_id == sa.bindparam("dataset")) & column.in_(ids) & _WHICH[which]
         found = sa.select(t.edges.c.id, t.edges.c.created_at).where(mine)
         walk = found.order_by(*_NEWEST).limit(sa.bindparam("most", type_=sa.Integer)).subquery()

@@ -53,14 +53,15 @@ class VectorOutbox:
 
     async def flush(self, dataset: Dataset, up_to: int) -> Flushed:
         deadline = time.monotonic() + WAIT
+        before = -1
         while True:
             async with self._turns.setdefault(dataset.id, asyncio.Lock()):
-                wrote = await self._drain(dataset.id)
-            pending = await self._pending(dataset.id, up_to)
+                pending = await self._drain(dataset.id, up_to)
             if not pending or time.monotonic() > deadline:
                 return Flushed(pending)
-            if not wrote:
+            if pending == before:
                 await asyncio.sleep(POLL)
+            before = pending
 
     async def repair(self) -> None:
         """Writes what other processes left behind, and embeds what waits for this embedder. A failure is logged."""
@@ -86,29 +87,30 @@ class VectorOutbox:
         count = sa.select(sa.func.count()).select_from(t)
         return await self.database.read(lambda connection: int(connection.execute(count).scalar_one()))
 
-    async def _drain(self, dataset_id: int) -> bool:
+    async def _drain(self, dataset_id: int, up_to: int) -> int:
+        """Writes what this process may write now; how many vectors up to that commit wait still."""
         items = await self.database.read(lambda connection: _mine(connection, dataset_id, self.owner))
         if not items:
             items = await self.database.write(lambda connection: _lease(connection, dataset_id, self.owner))
         if not items:
-            return False
+            return await self.database.read(lambda connection: _pending(connection, dataset_id, up_to))
         try:
             await asyncio.to_thread(self._upsert, dataset_id, items)
         except (OSError, RuntimeError, ValueError) as failure:
             reason = type(failure).__name__
             await self.database.write(lambda connection: _give_back(connection, items, reason))
             raise IndexUnavailable(f"the vector index could not be written ({reason})") from failure
-        await self.database.write(lambda connection: _delete(connection, items), relaxed=True)
-        return True
+
+        def done(connection: Connection) -> int:
+            connection.execute(_DELETE, {"ids": [item.id for item in items]})
+            return _pending(connection, dataset_id, up_to)
+
+        return await self.database.write(done, relaxed=True)
 
     def _upsert(self, dataset_id: int, items: Sequence[Row[Any]]) -> None:
         for name in dict.fromkeys(item.index_name for item in items):
             rows = [VectorRow(i.ref_id, i.text, i.seq, i.vector) for i in items if i.index_name == name]
             self.index.upsert(dataset_id, name, rows)
-
-    async def _pending(self, dataset_id: int, up_to: int) -> int:
-        count = sa.select(sa.func.count()).where(_ready(dataset_id) & (t.c.seq <= up_to))
-        return await self.database.read(lambda connection: int(connection.execute(count).scalar_one()))
 
     async def _embed_waiting(self, dataset: Dataset) -> None:
         """Vectors for the texts that were stored while no embedder that fits the dataset was there."""
@@ -126,27 +128,27 @@ def _waiting(connection: Connection) -> list[Dataset]:
     return [dataset_of(row) for row in connection.execute(DATASET.where(datasets.c.id.in_(waiting)))]
 
 
-def _ready(dataset_id: int) -> sa.ColumnElement[bool]:
-    return (t.c.dataset_id == dataset_id) & t.c.vector.is_not(None)
+_READY = (t.c.dataset_id == sa.bindparam("dataset")) & t.c.vector.is_not(None)
+_PENDING = sa.select(sa.func.count()).where(_READY & (t.c.seq <= sa.bindparam("up_to")))
+_OLDEST = sa.select(t).where(_READY).order_by(t.c.id).limit(BATCH)
+_DELETE = sa.delete(t).where(t.c.id.in_(sa.bindparam("ids", expanding=True)))
+
+
+def _pending(connection: Connection, dataset_id: int, up_to: int) -> int:
+    return int(connection.execute(_PENDING, {"dataset": dataset_id, "up_to": up_to}).scalar_one())
 
 
 def _mine(connection: Connection, dataset_id: int, owner: str) -> list[Row[Any]]:
-    """What this process may write now: its own items, unless an older one is being written by somebody else."""
+    """What this process may write at once: the oldest items, where they were stored with its own lease."""
     now = datetime.now(UTC)
-    waiting = _ready(dataset_id)
-    mine = waiting & (t.c.owner == owner) & (t.c.lease_until > now)
-    items = list(connection.execute(sa.select(t).where(mine).order_by(t.c.id).limit(BATCH)))
-    if not items:
-        return []
-    older = waiting & (t.c.id < items[-1].id) & (t.c.owner.is_(None) | (t.c.owner != owner) | (t.c.lease_until <= now))
-    return [] if connection.execute(sa.select(t.c.id).where(older).limit(1)).first() else items
+    items = list(connection.execute(_OLDEST, {"dataset": dataset_id}))
+    return items if all(i.owner == owner and i.lease_until and i.lease_until > now for i in items) else []
 
 
 def _lease(connection: Connection, dataset_id: int, owner: str) -> list[Row[Any]]:
     """The oldest items, for this process alone, unless another one is at work on the dataset."""
     now = datetime.now(UTC)
-    waiting = _ready(dataset_id)
-    items = list(connection.execute(sa.select(t).where(waiting).order_by(t.c.id).limit(BATCH)))
+    items = list(connection.execute(_OLDEST, {"dataset": dataset_id}))
     others = {i.owner for i in items if i.owner not in (None, owner) and i.lease_until and i.lease_until > now}
     if not all(is_gone(other) for other in others):
         return []
@@ -158,10 +160,6 @@ def _lease(connection: Connection, dataset_id: int, owner: str) -> list[Row[Any]
 def _give_back(connection: Connection, items: Sequence[Row[Any]], reason: str) -> None:
     values = {"owner": None, "lease_until": None, "tries": t.c.tries + 1, "last_error": reason}
     connection.execute(sa.update(t).where(t.c.id.in_([item.id for item in items])).values(values))
-
-
-def _delete(connection: Connection, items: Sequence[Row[Any]]) -> None:
-    connection.execute(sa.delete(t).where(t.c.id.in_([item.id for item in items])))
 
 
 def _without_vector(connection: Connection, dataset_id: int) -> list[Row[Any]]:

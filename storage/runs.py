@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar
@@ -14,7 +15,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.errors import GligabaoError
-from core.inferences import Inference, InferenceType
+from core.inferences import Inference
 from core.ports import ModelCall, RunOf, StageRecord
 from storage import tables as t
 from storage.database import Database
@@ -33,41 +34,54 @@ class SqlRuns:
     def __init__(self, database: Database, owner: str) -> None:
         self.database = database
         self.owner = owner
+        self._registered: set[str] = set()
+        """Models that have their row."""
 
-    async def start(self, user_id: str, dataset: str, parameters: Mapping[str, object]) -> int | None:
+    async def start(self, run: RunOf, parameters: Mapping[str, object], first: StageRecord) -> int | None:
         row = {
-            "user_id": user_id,
-            "dataset": dataset,
-            "session_id": parameters.get("session_id"),
+            "user_id": run.user_id,
+            "dataset": run.dataset,
+            "session_id": run.session_id,
             "kind": "text",
             "status": "started",
             "parameters": dict(parameters),
             "created_at": datetime.now(UTC),
             "owner": self.owner,
         }
-        return await self._write(lambda connection: int(connection.execute(_INSERT_RUN, row).scalar_one()))
+
+        def write(connection: Connection) -> int:
+            run_id = int(connection.execute(_INSERT_RUN, row).scalar_one())
+            self._save(connection, replace(run, run_id=run_id), [first])
+            return run_id
+
+        return await self._write(write)
 
     async def stages(self, run: RunOf, records: Sequence[StageRecord]) -> None:
-        await self._write(lambda connection: _save(connection, run, records))
+        if run.run_id is not None:
+            ids = await self._write(lambda connection: self._save(connection, run, records))
+            _recorded(records, ids)
 
     async def finish(
         self, run: RunOf, records: Sequence[StageRecord], *, artifact_id: int | None, error: str | None
     ) -> None:
         values = {
+            "row": run.run_id,
             "status": "failed" if error else "succeeded",
             "error": error,
             "artifact_id": artifact_id,
             "finished_at": datetime.now(UTC),
         }
 
-        def write(connection: Connection) -> None:
-            _save(connection, run, records)
-            connection.execute(_END_RUN, values | {"row": run.run_id})
+        def write(connection: Connection) -> list[list[int]]:
+            connection.execute(_END_RUN, values)
+            return self._save(connection, run, records)
 
-        await self._write(write)
+        if run.run_id is not None:
+            _recorded(records, await self._write(write))
 
     async def inference(self, call: ModelCall, run: RunOf) -> int | None:
-        return await self._write(lambda connection: _insert_inference(connection, call, run))
+        ids = await self._write(lambda connection: self._insert_inferences(connection, [call], run))
+        return ids[0] if ids else None
 
     async def counts(self) -> dict[str, int]:
         counted = sa.select(t.runs.c.status, sa.func.count()).group_by(t.runs.c.status)
@@ -87,29 +101,52 @@ class SqlRuns:
         try:
             return await self.database.write(work, relaxed=True)
         except (SQLAlchemyError, GligabaoError) as failure:
+            self._registered.clear()
             log.warning("the run log could not be written: %s", type(failure).__name__)
             return None
 
+    def _save(self, connection: Connection, run: RunOf, records: Sequence[StageRecord]) -> list[list[int]]:
+        """Writes the stages; for each, the ids of the calls that had no row yet."""
+        ids = [self._insert_inferences(connection, record.unrecorded, run) for record in records]
+        rows = [_stage_row(run, record, new) for record, new in zip(records, ids, strict=True)]
+        if rows:
+            connection.execute(_upsert_stages(connection.dialect.name), rows)
+        return ids
 
-def _save(connection: Connection, run: RunOf, records: Sequence[StageRecord]) -> None:
-    if run.run_id is None or not records:
-        return
-    for record in records:
-        record.inference_ids += [_insert_inference(connection, call, run) for call in record.unrecorded]
+    def _insert_inferences(self, connection: Connection, calls: Sequence[ModelCall], run: RunOf) -> list[int]:
+        if not calls:
+            return []
+        self._register(connection, [call.inference for call in calls if not call.inference.error])
+        rows = [_inference_row(call, run) for call in calls]
+        return [int(i) for i in connection.execute(_INSERT_INFERENCES, rows).scalars()]
+
+    def _register(self, connection: Connection, inferences: Sequence[Inference]) -> None:
+        """Rows for models that answered for the first time."""
+        new = {i.model: i.provider for i in inferences if i.model and i.model not in self._registered}
+        if new:
+            now = datetime.now(UTC)
+            rows = [{"name": name, "provider": provider, "first_seen_at": now} for name, provider in new.items()]
+            connection.execute(insert_or_ignore(connection.dialect.name, t.models, "name"), rows)
+            self._registered.update(new)
+
+
+def _recorded(records: Sequence[StageRecord], ids: list[list[int]] | None) -> None:
+    """Once they are committed, the calls have their ids."""
+    for record, new in zip(records, ids or (), strict=False):
+        record.inference_ids += new
         record.unrecorded.clear()
-    rows = [
-        {
-            "run_id": run.run_id,
-            "stage": record.stage,
-            "status": record.status,
-            "started_at": record.started_at,
-            "finished_at": record.finished_at,
-            "error": record.error,
-            "inference_ids": record.inference_ids,
-        }
-        for record in records
-    ]
-    connection.execute(_upsert_stages(connection.dialect.name), rows)
+
+
+def _stage_row(run: RunOf, record: StageRecord, new_ids: list[int]) -> dict[str, object]:
+    return {
+        "run_id": run.run_id,
+        "stage": record.stage,
+        "status": record.status,
+        "started_at": record.started_at,
+        "finished_at": record.finished_at,
+        "error": record.error,
+        "inference_ids": [*record.inference_ids, *new_ids],
+    }
 
 
 @cache
@@ -121,27 +158,22 @@ def _upsert_stages(dialect_name: str) -> Any:
     )
 
 
-def _insert_inference(connection: Connection, call: ModelCall, run: RunOf) -> int:
-    now = datetime.now(UTC)
-    inference = call.inference
-    if inference.model and not inference.error:
-        model = {"name": inference.model, "provider": inference.provider, "first_seen_at": now}
-        connection.execute(insert_or_ignore(connection.dialect.name, t.models, "name"), [model])
-    whose = {"user_id": run.user_id, "dataset": run.dataset, "session_id": run.session_id, "run_id": run.run_id}
-    row = _inference_row(inference, call.type, call.stage) | whose | {"created_at": now}
-    return int(connection.execute(_INSERT_INFERENCE, row).scalar_one())
-
-
 _INSERT_RUN = sa.insert(t.runs).returning(t.runs.c.id)
 _END_RUN = sa.update(t.runs).where(t.runs.c.id == sa.bindparam("row"))
-_INSERT_INFERENCE = sa.insert(t.inferences).returning(t.inferences.c.id)
+_INSERT_INFERENCES = sa.insert(t.inferences).returning(t.inferences.c.id, sort_by_parameter_order=True)
 
 
-def _inference_row(inference: Inference, type_: InferenceType, stage: str) -> dict[str, object]:
+def _inference_row(call: ModelCall, run: RunOf) -> dict[str, object]:
+    inference = call.inference
     usage = inference.usage
     return {
-        "type": type_,
-        "stage": stage,
+        "created_at": datetime.now(UTC),
+        "user_id": run.user_id,
+        "dataset": run.dataset,
+        "session_id": run.session_id,
+        "run_id": run.run_id,
+        "type": call.type,
+        "stage": call.stage,
         "provider": inference.provider,
         "model": inference.model,
         "requested_model": inference.requested_model,

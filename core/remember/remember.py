@@ -78,7 +78,11 @@ class GivenEdge(Request):
 
 class RememberRequest(Request):
     user_id: Annotated[UserId, USER_ID]
-    text: Annotated[str, AfterValidator(_text), Field(description="What to remember, in plain words, at most 1 MiB.")]
+    text: Annotated[
+        str,
+        AfterValidator(_text),
+        Field(description="What to remember, in plain words: at most 1024 tokens, longer texts in parts."),
+    ]
     dataset: Annotated[DatasetName, Field(description="Where to store it; created if it is not there.")] = "main"
     kind: Annotated[
         Kind,
@@ -97,7 +101,11 @@ class RememberRequest(Request):
     ] = None
     edges: Annotated[
         list[GivenEdge] | None,
-        Field(max_length=MAX_FACTS, description="Facts you read from the text yourself: no model is asked then."),
+        Field(
+            max_length=MAX_FACTS,
+            description="Facts you read from the text yourself: no model is asked then. lives_in, works_at, "
+            "married_to, reports_to and has_email hold once at a time: a new one closes the old one.",
+        ),
     ] = None
     models: Models = Field(
         default_factory=dict[str, str], description='A model name for each stage, e.g. {"extract_graph": "…"}.'

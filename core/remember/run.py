@@ -52,6 +52,7 @@ class Run:
 
     core: Core
     of: RunOf
+    parameters: Mapping[str, object]
     notes: list[str] = field(default_factory=list[str])
     _records: dict[str, StageRecord] = field(default_factory=dict[str, StageRecord])
     _ended: list[StageRecord] = field(default_factory=list[StageRecord])
@@ -61,7 +62,7 @@ class Run:
     @asynccontextmanager
     async def of_call(cls, core: Core, of: RunOf, parameters: Mapping[str, object]) -> AsyncGenerator[Run]:
         """The run of one call; leaving it by an exception fails the run."""
-        run = cls(core, replace(of, run_id=await core.runs.start(of.user_id, of.dataset, parameters)))
+        run = cls(core, of, parameters)
         try:
             yield run
         except BaseException as failure:
@@ -75,8 +76,11 @@ class Run:
         return StageScope(self, record)
 
     async def started(self, record: StageRecord) -> None:
-        """Writes that a stage started, and how the one before it ended."""
-        await self.core.runs.stages(self.of, [*(r for r in self._ended if r is not record), record])
+        """Writes that a stage started, and how the one before it ended; with the first stage the run begins."""
+        if not self._ended:
+            self.of = replace(self.of, run_id=await self.core.runs.start(self.of, self.parameters, record))
+        else:
+            await self.core.runs.stages(self.of, [*(r for r in self._ended if r is not record), record])
         self._ended = [record]
 
     async def finish(self, artifact_id: int | None, error: str | None = None) -> None:

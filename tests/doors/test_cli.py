@@ -42,12 +42,12 @@ def kept(home: Path) -> list[str]:
 
 def test_people_read_facts_with_their_dates_and_sources(home: Path) -> None:
     assert run("remember", "Alice lives in Berlin.", "--edges", EDGES).output == (
-        "Remembered as artifact 1: 1 fact.\n  [1] Alice lives_in Berlin (since 2025-01-31; artifact 1)\n"
+        "Remembered as artifact 1: 1 fact.\n  [1] Alice lives in Berlin (since 2025-01-31; artifact 1)\n"
     )
     assert "Closed by it: fact 1." in run("remember", "Alice moved to Paris.", "--edges", MOVED).output
     shown = run("query", "--no-answer", "Where does Alice live?").output
-    assert "[2] Alice lives_in Paris (since 2026-03-01; artifact 2)" in shown
-    assert "[1] Alice lives_in Berlin (since 2025-01-31, until 2026-03-01, superseded; artifact 1)" in shown
+    assert "[2] Alice lives in Paris (since 2026-03-01; artifact 2)" in shown
+    assert "[1] Alice lives in Berlin (since 2025-01-31, until 2026-03-01, superseded; artifact 1)" in shown
 
 
 def test_the_text_is_words_a_file_or_stdin(home: Path) -> None:
@@ -87,10 +87,10 @@ def test_json_is_the_response_of_the_other_doors(home: Path) -> None:
 
 def test_the_user_is_the_setting_unless_a_flag_names_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("remember", "Alice.", "--edges", EDGES)
-    assert "lives_in" in run("query", "--no-answer", "Alice?", "--user-id", "local").output
-    assert "lives_in" not in run("query", "--no-answer", "Alice?", "--user-id", "other").output
+    assert "lives in" in run("query", "--no-answer", "Alice?", "--user-id", "local").output
+    assert "lives in" not in run("query", "--no-answer", "Alice?", "--user-id", "other").output
     monkeypatch.setenv("GLIGABAO_USER_ID", "other")
-    assert "lives_in" not in run("query", "--no-answer", "Alice?").output
+    assert "lives in" not in run("query", "--no-answer", "Alice?").output
 
 
 @requirement("store.db-flag")
@@ -98,8 +98,8 @@ def test_the_db_flag_selects_the_file(home: Path) -> None:
     elsewhere = home / "elsewhere.db"
     run("remember", "Alice.", "--edges", EDGES, "--db", str(elsewhere))
     assert elsewhere.exists()
-    assert "lives_in" in run("query", "--no-answer", "Alice?", "--db", str(elsewhere)).output
-    assert "lives_in" not in run("query", "--no-answer", "Alice?").output
+    assert "lives in" in run("query", "--no-answer", "Alice?", "--db", str(elsewhere)).output
+    assert "lives in" not in run("query", "--no-answer", "Alice?").output
 
 
 def test_status_shows_settings_with_their_source_and_what_is_off_and_why(

@@ -33,7 +33,16 @@ _MODALS = word_set("may might could would should must can shall ought need")
 _ABILITIES = word_set("speak play swim drive cook ski sing dance read write")
 _LENGTHS = word_set("year month week day decade")
 # What the small model gets wrong.
-_LEMMAS = {"hat": "hate", "liv": "live", "bas": "base", "married": "marry", "divorced": "divorce", "engaged": "engage", "cofounded": "cofound", "cofounde": "cofound"}
+_LEMMAS = {
+    "hat": "hate",
+    "liv": "live",
+    "bas": "base",
+    "married": "marry",
+    "divorced": "divorce",
+    "engaged": "engage",
+    "cofounded": "cofound",
+    "cofounde": "cofound",
+}
 _OPEN = word_set("if whether unless until once before till lest")
 
 
@@ -141,6 +150,8 @@ def _governor(verb: Token) -> Token | None:
 def _own_subjects(verb: Token) -> list[Token]:
     subjects = ("compound", "nmod", "amod") if _is_disguised(verb) else ("nsubj", "nsubjpass")
     found = [c for c in verb.children if c.dep_ in subjects]
+    helpers = [c for c in verb.children if c.dep_ in ("aux", "auxpass")]
+    found = found or [c for helper in helpers for c in helper.children if c.dep_ in ("nsubj", "nsubjpass")]
     found = [c for c in found if c.i < verb.i and missed_name(c) is None] or found
     return found[-1:] if _is_disguised(verb) else found
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from core.graph import Edge
+from gligabao_mcp.providers.local.dates import MONTHS
 from gligabao_mcp.providers.local.vocabulary import is_role
 
 
@@ -32,7 +34,7 @@ def _topic(asked: str, relations: str, told: str, *, strict: bool = True) -> Top
 
 _JOB = _topic(
     r"\bjob|\brole\b|\btitle|\bposition\b|\bprofession|\boccupation|\bfor a living|\bc[a-z]o\b|"
-    r"\bcareer",
+    r"\bcareer|\bberuf|\bmétier|\bprofesión",
     "has_role role_at works_at",
     r"role job work position title promoted officer head chief",
 )
@@ -55,9 +57,9 @@ TOPICS = (
         r"boss manager supervis report lead manag",
     ),
     _topic(
-        r"\bwife|\bhusband|\bspouse|\bmarri|\bpartner\b|\bfianc|\bgirlfriend|\bboyfriend",
+        r"\bwife|\bhusband|\bspouse|\bmarri|\bmarry|\bpartner\b|\bfianc|\bgirlfriend|\bboyfriend",
         "married_to engaged_to partner_of",
-        r"wife husband spouse marri engag partner fianc girlfriend boyfriend wedding divorc",
+        r"wife husband spouse marri engag partner fianc girlfriend boyfriend wedding divorc propos split",
     ),
     _topic(
         r"\bmothers?\b|\bfathers?\b|\bmom\b|\bdad\b|\bparents?\b",
@@ -65,9 +67,9 @@ TOPICS = (
         r"mother father mom dad mum parent",
     ),
     _topic(
-        r"\bchild|\bkids?\b|\bsons?\b|\bdaughters?",
+        r"\bchild|\bkids?\b|\bsons?\b|\bdaughters?|\bbab(?:y|ies)\b|\bpregnan",
         "parent_of",
-        r"child kid son daughter twin baby",
+        r"child kid son daughter twin baby expecting pregnan",
     ),
     _topic(
         r"\bbrothers?\b|\bsisters?\b|\bsiblings?",
@@ -75,7 +77,7 @@ TOPICS = (
         r"brother sister sibling twin",
     ),
     _topic(
-        r"\bpets?\b",
+        r"\bpets?\b|\b(?:dog|cat)s?\b",
         "owns has keeps",
         r"dog cat pet puppy kitten horse parrot rabbit hamster fish",
     ),
@@ -132,13 +134,13 @@ TOPICS = (
     _topic(
         r"\bdeadline|\bdue\b",
         "due_on scheduled_for",
-        r"deadline due deliver\w* must\ be by\ the before",
+        r"deadline due deliver\w* must\ be by\ (?:the|mon|tue|wed|thu|fri|sat|sun|next|\d) before",
     ),
     _topic(
-        r"\bframework|\blibrary|\btools?\b|\bdatabase|\boperating system|\beditor|\btech stack|"
+        r"\bframework|\blibrary|\btools?\b|\btracker|\bsoftware|\bplatform|\bdatabase|\boperating system|\beditor|\btech stack|"
         r"\bprogramming language",
         "uses written_in built_with hosted_on stores_data_in",
-        r"use run written built",
+        r"use run written built went\ with go\ with chose decided switch migrat instead\ of dropped moved\ to everything\ is\ in",
         strict=False,
     ),
     _topic(
@@ -167,7 +169,88 @@ TOPICS = (
     _topic(
         r"\bwhen\b",
         "scheduled_for with happens_on due_on born_on",
-        r"(?:mon|tues|wednes|thurs|fri|satur|sun)day \d next tomorrow today week month",
+        r"(?:mon|tues|wednes|thurs|fri|satur|sun)day (?:19|20)\d\d \d{1,2}(?:st|nd|rd|th) \d\d?[:.]\d\d next last"
+        r" tomorrow yesterday today week month year " + " ".join(rf"\d*\ ?{month}" for month in MONTHS),
+        strict=False,
+    ),
+    _topic(
+        r"\bwhat time\b|\bat which hour",
+        "",
+        r"\d\d?[:.]\d\d \d\d?\ ?[ap]\.?m o'clock noon midnight",
+    ),
+    _topic(
+        r"\bfavou?rite",
+        "likes prefers",
+        r"favou?rite lov like best prefer enjoy",
+    ),
+    _topic(
+        r"\bhow tall|\bheight",
+        "measures",
+        r"tall height cm centimet met(?:er|re) feet",
+    ),
+    _topic(
+        r"\bweigh",
+        "weighs",
+        r"weigh kg kilo pounds",
+    ),
+    _topic(
+        r"\bblood (?:type|group)",
+        "",
+        r"blood",
+    ),
+    _topic(
+        r"\breligio|\bchurch",
+        "",
+        r"religio church catholic protestant muslim jewish buddhist hindu christian atheist",
+    ),
+    _topic(
+        r"\bwhere\b.*\bcomes? from\b|\bwhere (?:is|are|am|was|were) \S+(?: \S+)? (?:originally )?from\b|\bhometown",
+        "comes_from born_in grew_up_in",
+        r"from born grew native",
+    ),
+    _topic(
+        r"\binstrument",
+        "plays",
+        r"play piano guitar violin cello drum flute sitar",
+    ),
+    _topic(
+        r"\bstand(?:s|ing)? in for|\bcover(?:s|ing)? for|\breplac|\bdeput|\bsubstitut",
+        "replaces",
+        r"cover replac deput substitut stand instead successor takes\ over",
+        strict=False,
+    ),
+    _topic(
+        r"\bwhat (?:does|do|did) \S+(?: \S+)? do\b(?! (?:on|in|at|when|about|for fun))",
+        "has_role role_at works_at runs leads manages teaches studies works_on founded does plays",
+        r"job work role runs? own teach",
+        strict=False,
+    ),
+    _topic(
+        r"\b(?:which|what) (?:team|department|group|squad)",
+        "member_of works_in works_on leads manages",
+        r"team department group squad is\ on is\ in accounting marketing sales finance engineering support legal hr\b",
+        strict=False,
+    ),
+    _topic(
+        r"\bvacation|\bholidays?\b|\bgetaway",
+        "travels_to visited visits",
+        r"vacation holiday trip travel fl(?:y|ight|ies) beach leave off (?:we|i|he|she|they)?(?:'ll|\ will)\ be\ in",
+    ),
+    _topic(
+        r"\beat\b|\bfood|\bcook(?:ing)?\b|\bmeals?\b",
+        "eats drinks avoids dislikes likes allergic_to is_a follows_diet",
+        r"eat food cook meal recipe allerg vegan vegetarian gluten meat salt sugar diet",
+        strict=False,
+    ),
+    _topic(
+        r"\bdoctor|\bphysician|\bdentist",
+        "doctor_of dentist_of gp_of",
+        r"doctor dr\b dentist physician gp\b",
+    ),
+    _topic(
+        r"\binvest|\bfunded|\bfunding",
+        "invests_in",
+        r"invest fund rais",
         strict=False,
     ),
 )
@@ -178,6 +261,13 @@ def topics_of(question: str) -> tuple[Topic, ...]:
     return tuple(t for t in TOPICS if t.asked.search(question))
 
 
-def speaks_of(topic: Topic, relation: str, text: str) -> bool:
+def speaks_of(topic: Topic, edge: Edge) -> bool:
     """Whether a fact speaks of the topic; what somebody is called at work also counts for a job."""
-    return topic.answered_by(relation, text) or (topic is _JOB and any(map(is_role, re.findall(r"[a-z]{4,}", text))))
+    return topic.answered_by(edge.relation, edge.as_text) or (topic is _JOB and _says_a_role(edge))
+
+
+def _says_a_role(edge: Edge) -> bool:
+    """In a note, words with a capital may be a job as well, as in German; a name such as Fischer is none."""
+    words = re.findall(r"\b[^\W\d_]{4,}\b", edge.as_text)
+    noted = edge.relation == "noted"
+    return any(is_role(w) for w in words if w.islower() or (noted and w not in edge.source))
