@@ -94,6 +94,64 @@ async def test_it_says_plainly_that_it_does_not_know(question: str, near: float)
     assert (answer.entities, answer.edges) == ((), ())
 
 
+PEANUTS = fact(20, "Maya", "allergic_to", "peanuts", "Maya is allergic to peanuts.")
+VISIT = fact(21, "Ewa", "visited", "Tbilisi", "Ewa visited Tbilisi in May 2024.", start="2024-05-01")
+SITAR = fact(22, "Gita", "plays", "sitar", "Gita lives in Pune and plays the sitar.")
+AGE = fact(23, "Nerys", "has_age", "29", "Nerys is 29.")
+TESTER = fact(24, "Ewa", "works_at", "Orange", "Ewa works at Orange as a tester.")
+LEAD = fact(25, "Kamil", "has_role", "team lead", "Our team lead is Kamil.")
+NILS = fact(26, "user", "noted", "Nils ist Elektriker in Kiel.", "Nils ist Elektriker in Kiel.")
+COVERS = fact(27, "Sanne", "noted", "Sanne is on leave.", "Sanne is off on parental leave, Pieter covers for her.")
+STANDUP = fact(28, "standup", "noted", "The standup is at 9:45.", "The standup is now at 9:45 instead of 9:30.")
+
+
+@pytest.mark.parametrize(
+    ("question", "known", "near"),
+    [
+        ("What is Maya's phone number?", PEANUTS, 0.58),
+        ("Who is Maya's husband?", PEANUTS, 0.60),
+        ("Does Maya like jazz?", PEANUTS, 0.60),
+        ("When is Nerys's birthday?", AGE, 0.77),
+        ("What is Ewa's favourite colour?", TESTER, 0.55),
+        ("When did Gita visit Tbilisi?", VISIT, 0.66),
+        ("Does Malik work at Orange?", TESTER, 0.66),
+        ("When did Gita marry?", SITAR, 0.55),
+        ("Where is Gita from?", SITAR, 0.55),
+    ],
+)
+async def test_what_is_known_of_somebody_answers_no_other_question(question: str, known: Edge, near: float) -> None:
+    malik = fact(29, "Malik", "owns", "bike", "Malik owns a bike.")
+    answer = await ask(question, known, SITAR, malik, similarity={known.id: near, 22: 0.3, 29: 0.3})
+    assert answer.text.startswith(UNKNOWN)
+    assert answer.edges == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "known", "near"),
+    [
+        ("How old is Nerys?", AGE, 0.87),
+        ("What does Ewa do?", TESTER, 0.48),
+        ("What does Kamil do?", LEAD, 0.45),
+        ("Who is our team lead?", LEAD, 0.64),
+        ("Who works at Orange?", TESTER, 0.65),
+        ("Does Ewa work at Orange?", TESTER, 0.83),
+        ("When did Ewa visit Tbilisi?", VISIT, 0.90),
+        ("What is Nils's job?", NILS, 0.45),
+        ("Was macht Nils beruflich?", NILS, 0.45),
+        ("Who is standing in for Sanne?", COVERS, 0.42),
+        ("What time is the daily meeting?", STANDUP, 0.28),
+    ],
+)
+async def test_a_paraphrased_question_finds_its_fact(question: str, known: Edge, near: float) -> None:
+    answer = await ask(question, CHESS, PEANUTS, known, similarity={known.id: near, 3: 0.3, 20: 0.35})
+    assert answer.edges == (known.id,)
+
+
+async def test_when_is_answered_with_the_date() -> None:
+    answer = await ask("When did Ewa visit Tbilisi?", VISIT, CHESS, similarity={21: 0.9, 3: 0.2})
+    assert answer.text == "Ewa visited Tbilisi in May 2024."
+
+
 async def test_an_empty_memory_knows_nothing() -> None:
     assert await ask("Where does Alice work?") == Answer(UNKNOWN)
 

@@ -49,11 +49,69 @@ def notes(extraction: Extraction) -> list[str]:
         ("Sofia's birthday is on 3 September.", GoldEdge("Sofia", "born_on", "3 September")),
         ("Nordwind was founded by Gustav Lind in 1998.", GoldEdge("Gustav Lind", "founded", "Nordwind", "1998")),
         ("The contract expires on 1 July.", GoldEdge("contract", "expires_on", "1 July", "2026-07-01")),
+        ("Nerys is 29.", GoldEdge("Nerys", "has_age", "29")),
+        ("Nerys turned 29 in May.", GoldEdge("Nerys", "has_age", "29", "2026-05")),
+        ("Jo is thirty-one.", GoldEdge("Jo", "has_age", "thirty-one")),
+        ("My doctor's name is Lena Wolf.", GoldEdge("Lena Wolf", "doctor_of", "user")),
+        ("Emil began working at Saab in 2011.", GoldEdge("Emil", "works_at", "Saab", "2011")),
+        ("Our team lead is Kamil.", GoldEdge("Kamil", "has_role", "team lead")),
+        ("Hooli's CTO is Deepak.", GoldEdge("Deepak", "role_at", "Hooli")),
+        ("The CTO of Hooli is Deepak.", GoldEdge("Deepak", "role_at", "Hooli")),
+        ("Rita Holt is the former CEO of Acme.", GoldEdge("Rita Holt", "role_at", "Acme", None, HELD)),
+        ("My former boss is Tilda.", GoldEdge("user", "reports_to", "Tilda", None, HELD)),
+        ("Priya is an employee of Hooli.", GoldEdge("Priya", "works_at", "Hooli")),
+        ("Theo was promoted to store manager last year.", GoldEdge("Theo", "has_role", "store manager", "2025")),
+        ("Alice moved out of Paris last year.", GoldEdge("Alice", "lives_in", "Paris", None, "2025")),
+        ("Karim's home is in Tunis.", GoldEdge("Karim", "lives_in", "Tunis")),
+        ("Ben's birthplace is Cork.", GoldEdge("Ben", "born_in", "Cork")),
+        ("Rita became vegan in 2021.", GoldEdge("Rita", "is_a", "vegan", "2021")),
+        ("Rex is a labrador.", GoldEdge("Rex", "is_a", "labrador")),
+        ("Ted has a peanut allergy.", GoldEdge("Ted", "allergic_to", "peanut")),
+        ("Lea does yoga.", GoldEdge("Lea", "does", "yoga")),
+        ("Lars drinks coffee every morning.", GoldEdge("Lars", "drinks", "coffee")),
+        ("Ulla doesn't like flying.", GoldEdge("Ulla", "dislikes", "flying")),
+        ("Hannah prefers Rust to Go.", GoldEdge("Hannah", "prefers", "Rust")),
+        ("Una was engaged to Theo until 2024.", GoldEdge("Una", "engaged_to", "Theo", None, "2024")),
+        ("Nadia co-founded Greenleaf in 2020.", GoldEdge("Nadia", "founded", "Greenleaf", "2020")),
+        ("Nadia started a company called Greenleaf.", GoldEdge("Nadia", "founded", "Greenleaf")),
+        ("Acme was sold to Globex in 2022.", GoldEdge("Globex", "acquired", "Acme", "2022")),
+        ("The API uses PostgreSQL 15.", GoldEdge("API", "uses", "PostgreSQL 15")),
+        ("The backend runs on Django.", GoldEdge("backend", "uses", "Django")),
+        (
+            "The ledger service is required by the payments service.",
+            GoldEdge("payments service", "depends_on", "ledger service"),
+        ),
+        (
+            "The release is scheduled for 1 July 2026.",
+            GoldEdge("release", "scheduled_for", "1 July 2026", "2026-07-01"),
+        ),
+        (
+            "Yara has an appointment with Dr. Kim on Monday.",
+            GoldEdge("Yara", "has_meeting_with", "Dr. Kim", "2026-05-25"),
+        ),
         ("张伟 works at 海尔.", GoldEdge("张伟", "works_at", "海尔")),
     ],
 )
 async def test_a_plain_sentence_gives_its_fact(text: str, fact: GoldEdge) -> None:
     assert predicted(await read(text)) == [fact]
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("Kim has two children, Leo and Mia.", {("Kim", "parent_of", "Leo"), ("Kim", "parent_of", "Mia")}),
+        ("Mia's parents are Kim and Paul.", {("Kim", "parent_of", "Mia"), ("Paul", "parent_of", "Mia")}),
+        ("My cat Milo is a Maine Coon.", {("user", "owns", "Milo"), ("Milo", "is_a", "Maine Coon")}),
+        ("Otto's parrot Kiki is a macaw.", {("Otto", "owns", "Kiki"), ("Kiki", "is_a", "macaw")}),
+        ("Ted is allergic to nuts and shellfish.", {("Ted", "allergic_to", x) for x in ("nuts", "shellfish")}),
+        ("Anna has a degree in law from MIT.", {("Anna", "studied", "law"), ("Anna", "studied_at", "MIT")}),
+        ("Felix, a nurse from Leeds, lives in Oslo.", {("Felix", "has_role", "nurse"), ("Felix", "lives_in", "Oslo")}),
+        ("We replaced MongoDB with Postgres in 2023.", {("user", "uses", "MongoDB"), ("user", "uses", "Postgres")}),
+        ("My son Ben is 7.", {("user", "parent_of", "Ben"), ("Ben", "has_age", "7")}),
+    ],
+)
+async def test_a_sentence_with_several_facts_gives_each(text: str, facts: set[tuple[str, str, str]]) -> None:
+    assert {(e.source, e.relation, e.target) for e in predicted(await read(text))} == facts
 
 
 async def test_a_move_ends_the_old_home_and_begins_the_new_one() -> None:
@@ -81,6 +139,15 @@ async def test_a_move_ends_the_old_home_and_begins_the_new_one() -> None:
         "I wish I lived in Rome.",
         "Hans is Greta's ex-husband.",
         "She works at Acme.",
+        "Apparently Kofi works at Acme.",
+        "Nerys isn't 29.",
+        "Maybe our team lead is Kamil.",
+        "Hooli's next CTO could be Deepak.",
+        "Acme might be sold to Globex.",
+        "Theo hopes to be promoted to store manager.",
+        "Nadia wants to start a company called Greenleaf.",
+        "Ulla doesn't hate flying.",
+        "Alice didn't move out of Paris.",
     ],
 )
 async def test_what_is_denied_or_unsure_is_noted_and_no_fact(text: str) -> None:

@@ -50,7 +50,7 @@ class Asides:
 
     def _described_by(self, noun: Token) -> Iterator[Fact]:
         holder, name = noun, self._name_beside(noun)
-        if noun.dep_ == "compound":
+        if noun.head.pos_ == "PROPN" and describes(noun.head, noun):
             holder = noun.head
         if name is None or (owner := self._owner_of(noun, holder)) is None:
             return
@@ -76,7 +76,7 @@ class Asides:
 
     def _name_beside(self, noun: Token) -> Named | None:
         """The name that goes with a noun such as "sister": after it, before it, or in apposition."""
-        if noun.dep_ == "compound" and noun.head.pos_ == "PROPN" and describes(noun.head, noun):
+        if noun.head.pos_ == "PROPN" and noun.i < noun.head.i and describes(noun.head, noun):
             return self.phrases.named(noun.head)
         if noun.dep_ == "appos" and noun.head.pos_ == "PROPN":
             return self.phrases.named(noun.head)

@@ -66,6 +66,8 @@ class _Copula:
             if is_former(subject) and self.clause.status == "stated":
                 yield from self._over()._of_attribute()
                 return
+            if subject.lemma_ == "name":  # "My doctor's name is Lena": who is meant is the doctor
+                subject = next((c for c in subject.children if c.dep_ == "poss" and c.lower_ in NOUNS), subject)
             owner = self.phrases.owner(subject) or self._what_for(subject)
             if (
                 owner is None
@@ -89,7 +91,8 @@ class _Copula:
 
     def _holders(self, title: Token, owner: Named, names: list[Named]) -> Iterator[Fact]:
         """ "Hooli's CTO is Deepak", "our team lead is Kamil": what the speaker's own firm is called isn't said."""
-        called = None if owner.name != USER else self.phrases.named(title)
+        own = owner.name == USER or title.lower_ in ("head", "lead")
+        called = self.phrases.named(title) if own else None
         for name in names:
             target = owner if called is None else called
             yield from self._fact("role_at" if called is None else "has_role", name, target, title)
@@ -136,7 +139,8 @@ class _Copula:
         if is_former(noun) and self.clause.status == "stated":
             return self._over()._of_noun(noun)
         if (age := self._bare_age(noun)) is not None:
-            return [f for s in self.sources if self._is_person(s) for f in self._fact("has_age", s, age)]
+            people = [s for s in self.sources if self._is_person(s) and not any(map(str.isdigit, s.name))]
+            return [f for s in people for f in self._fact("has_age", s, age)]
         if (mutual := self._mutual(word)) is not None:
             return mutual
         found: list[Fact] = []
@@ -213,10 +217,11 @@ class _Copula:
 
     def _bare_age(self, number: Token) -> Named | None:
         """ "Nerys is 29": a number by itself, small enough for the years of a life."""
-        alone = not any(c.pos_ in ("NOUN", "PROPN", "SYM", "ADP") for c in number.children)
-        if number.pos_ != "NUM" or not alone or not _YEARS_OF_LIFE.fullmatch(number.lower_):
+        parts = [t for t in number.subtree if t.pos_ in ("NUM", "PUNCT") or t.dep_ != "advmod"]
+        text = self.phrases.text(parts[0].i, parts[-1].i)
+        if number.pos_ != "NUM" or not _YEARS_OF_LIFE.fullmatch(text.lower()):
             return None
-        return Named(number.text, number.i, frozenset({number.i}))
+        return Named(text, number.i, frozenset(t.i for t in parts))
 
     def _of_place(self) -> Iterator[Fact]:
         """ "is in Doha these days", "is from Gdansk", "is on the design team"."""

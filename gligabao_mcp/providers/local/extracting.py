@@ -30,7 +30,7 @@ _LIGHT = word_set("year month day week time today name lot thing way job mr. mrs
 
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
 # The small model takes some names for other words; one of these reads well in their place.
-_STAND_INS = ("Alice", "John", "Sarah")
+_STAND_INS = ("Alice", "Linda", "David")
 # What else is parsed as something plainer: of the title the parser makes a verb, of the verb three words.
 _PLAINER = (
     (re.compile(r"\b(team|tech|unit|crew|project|design|group) lead\b"), r"\1 dean"),
@@ -109,7 +109,8 @@ def _begins_with_subject(sentence: Sentence) -> bool:
     follows = second.pos_ in ("VERB", "AUX", "PROPN", "CCONJ", "PUNCT", "ADV") or second.lower_ in ("'s", "’s")
     first, verb = sentence[0], sentence[0].head
     hidden = first.dep_ == "compound" and verb.dep_ == "ROOT" and verb.tag_ == "VBZ"
-    return follows and (first.dep_ in _SUBJECTS or hidden)
+    plain = first.dep_ in _SUBJECTS and verb.dep_ not in ("compound", "amod", "nmod")
+    return follows and (plain or hidden)
 
 
 def _read_sentence(parsed: Parsed, context: Context, reference: datetime) -> Read:

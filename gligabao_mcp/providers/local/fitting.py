@@ -116,6 +116,14 @@ def _replacement(ends: Ends) -> str | None:
     return None if ends.clause.slot("with") and not ends.clause.passive else "replaces"
 
 
+def _use(ends: Ends) -> str | None:
+    """ "Replaced MongoDB with Postgres" ends a use; "the new app replaced the old one" doesn't."""
+    if ends.clause.lemma not in ("replace", "swap"):
+        return "uses"
+    instead = ends.clause.slot("with") or ends.clause.slot("for")
+    return "uses" if instead and ends.target.proper and not ends.target.type else None
+
+
 def _journey(ends: Ends) -> str | None:
     if not ends.target.proper:
         return None
@@ -167,6 +175,7 @@ _FITTING: Mapping[str, Callable[[Ends], str | None]] = {
     "acquired": _takeover,
     "founded": _founding,
     "replaces": _replacement,
+    "uses": _use,
     "travels_to": _journey,
     "gets": _gain,
     "has": _possession,

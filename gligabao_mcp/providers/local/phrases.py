@@ -20,8 +20,8 @@ _NOBODY = word_set(
 # Adjectives that say nothing of which thing is meant.
 _PALE = word_set("new own current former certain whole entire next last same other brand-new great")
 BODIES = word_set(
-    "company firm startup business department school bank hospital university college city country agency museum library factory"
-    " church clinic institute foundation charity village office region province"
+    "company firm startup business department school bank hospital university college city country agency museum"
+    " library factory church clinic institute foundation charity village office region province"
 )
 _NAMING = word_set("call name title nickname dub entitle")
 _LEADING = frozenset({"PUNCT", "DET", "PRON", "CCONJ", "ADP", "PART"})
@@ -102,7 +102,8 @@ class Phrases:
         for child in token.children:
             if child.dep_ in ("acl", "relcl") and child.lemma_ in _NAMING:
                 return next((c for c in child.children if c.dep_ in ("oprd", "attr", "dobj") and c.i > child.i), None)
-            if child.dep_ == "appos" and token.pos_ == "NOUN" and child.pos_ == "PROPN":
+            titled = token.pos_ == "NOUN" or is_role(token.text)
+            if child.dep_ == "appos" and titled and child.pos_ == "PROPN":
                 return child
         return None
 
@@ -179,7 +180,9 @@ class Phrases:
     def _whose(self, noun: Token) -> Token | None:
         """The owner that is part of the name: "Liam's mother" and "my sister" have no other name."""
         for child in noun.children:
-            if child.dep_ == "poss" and (child.pos_ == "PROPN" or (child.lower_ in _FIRST and noun.lemma_ in NOUNS)):
+            if child.dep_ == "poss" and (
+                (child.pos_ != "PRON" and _is_proper(child)) or (child.lower_ in _FIRST and noun.lemma_ in NOUNS)
+            ):
                 return child
         return None
 
@@ -209,7 +212,8 @@ def _is_proper(token: Token) -> bool:
     begins = token.i == 0 and token.tag_ not in ("PRP", "VBG", "DT") and token.text[0].isupper()
     labelled = token.ent_type_ in ("PERSON", "ORG", "GPE")
     singular = token.tag_ != "NNS" or token.head.tag_ == "VBZ" or token.dep_ == "poss" or labelled
-    return token.pos_ == "PROPN" or (begins and singular and token.dep_ in ("nsubj", "nsubjpass", "poss"))
+    inside = token.i > 0 and token.pos_ in ("NOUN", "X") and token.text[0].isupper()
+    return token.pos_ == "PROPN" or inside or (begins and singular and token.dep_ in ("nsubj", "nsubjpass", "poss"))
 
 
 def is_employer(named: Named, token: Token) -> bool:
@@ -238,6 +242,8 @@ def is_former(noun: Token) -> bool:
 
 def describes(noun: Token, word: Token) -> bool:
     """Whether a word before a name says who that is ("my dog Rex", "the singer Adele") and is no part of it."""
+    if any(c.dep_ == "compound" and c.pos_ == "PROPN" and c.i < word.i for c in noun.children):
+        return False  # "Tesla Model Y"
     common = word.dep_ in ("compound", "nmod", "amod") and (word.text.islower() or word.lower_ in ROLES)
     return (
         noun.pos_ == "PROPN" and not noun.text.islower() and common and (word.lower_ in NOUNS or is_role(word.lower_))

@@ -134,6 +134,7 @@ give-up | obj | does | end
 lay-off | passive by from | works_at | end
 break-up split-up | with | partner_of | end
 grow-up | in | grew_up_in | event
+raise | passive in | grew_up_in | event
 step-down | as | has_role | end
 sign-up enrol-up | for | enrolled_in | start
 merge | with | merged_with | event
@@ -152,6 +153,8 @@ consist | of | consists_of | state
 include contain comprise | obj | includes | state
 support follow back | obj | supports | state
 replace | with | uses | start
+replace swap | obj | uses | end
+swap | for | uses | start
 replace supersede | obj | replaces | event
 replace supersede | passive by with inverse | replaces | event
 cost | obj | costs | state
@@ -313,7 +316,8 @@ works_at | person | organization
 role_at | person | organization
 has_role | person | role
 works_on | person | project
-works_with | person | ?
+works_with has_meeting_with | person | ?
+follows_diet | person | diet
 works_in | person | ?
 reports_to | person | person
 manages leads | person | ?

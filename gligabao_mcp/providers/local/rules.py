@@ -120,6 +120,8 @@ class Reader:
                     ends = (name, owner) if end == "source" else (owner, name)
                     for fact in self._fact(clause, relation, *ends):
                         yield replace(fact, words=fact.words | {noun.i})
+                elif owner and owner.name == USER and is_role(noun.lower_) and (title := self.phrases.named(noun)):
+                    yield from self._fact(clause, "has_role", name, title)
 
     def _facts(self, clause: Clause, saying: Saying, sources: list[Named], target: Named) -> Iterator[Fact]:
         head = self.sentence[target.head]
@@ -152,9 +154,10 @@ class Reader:
                     for source in sources:
                         yield from self._fact(clause, "has_role", source, title, kind="start")
 
-    def _liked_doings(self, clause: Clause, sources: list[Named]) -> Iterator[Fact]:
+    def _liked_doings(self, clause: Clause, sources: list[Named], *, denied: bool = False) -> Iterator[Fact]:
         """ "likes hiking", "loves to paint landscapes"."""
         relation = next((s.relation for s in SAYINGS.get(clause.lemma, ()) if s.relation in _FEELINGS), None)
+        relation = _DENIED.get(relation or "") if denied else relation
         for doing in clause.verb.children if relation and not clause.slot("obj") else ():
             if doing.dep_ == "xcomp" and doing.tag_ in ("VBG", "VB", "NN"):
                 tree = [t.i for t in doing.subtree if t.i >= doing.i and t.i not in self.phrases.dates]
@@ -222,6 +225,8 @@ class Reader:
                 for target in (n for head in clause.slot("obj") for n in self.phrases.all_named(head, either=True)):
                     for source in sources:
                         yield from self._fact(clause, relation, source, target)
+        if clause.tense == "present":
+            yield from self._liked_doings(clause, sources, denied=True)
 
     def _habit(self, clause: Clause, sources: list[Named]) -> Iterator[Fact]:
         """ "Ravi smokes", "used to smoke", "quit smoking"."""
@@ -247,6 +252,7 @@ class Reader:
             or clause.slot("obj")
             or clause.slot("attr")
             or not clause.dates
+            or any(c.dep_ == "xcomp" for c in clause.verb.children)
         ):
             return
         found = clause.dates[0]

@@ -137,10 +137,12 @@ TOPICS = (
         r"deadline due deliver\w* must\ be by\ (?:the|mon|tue|wed|thu|fri|sat|sun|next|\d) before",
     ),
     _topic(
-        r"\bframework|\blibrary|\btools?\b|\btracker|\bsoftware|\bplatform|\bdatabase|\boperating system|\beditor|\btech stack|"
+        r"\bframework|\blibrary|\btools?\b|\btracker|\bsoftware|\bplatform|\bdatabase|\boperating system|\beditor|"
+        r"\btech stack|"
         r"\bprogramming language",
         "uses written_in built_with hosted_on stores_data_in",
-        r"use run written built went\ with go\ with chose decided switch migrat instead\ of dropped moved\ to everything\ is\ in",
+        r"use run written built went\ with go\ with chose decided switch migrat instead\ of"
+        r" dropped moved\ to everything\ is\ in",
         strict=False,
     ),
     _topic(

@@ -16,7 +16,8 @@ EVENTS = word_set(
     " training webinar race marathon game match birthday anniversary ceremony kickoff sync class course"
 )
 MEETINGS = word_set(
-    "meeting call appointment interview standup demo review workshop session consultation sync checkup check-up videocall"
+    "meeting call appointment interview standup demo review workshop session consultation sync checkup check-up"
+    " videocall"
 )
 ACTIVITIES = word_set(
     "yoga pilates karate judo boxing kickboxing crossfit gymnastics ballet athletics aerobics capoeira taekwondo sport"
@@ -47,7 +48,8 @@ NOT_ROLES = word_set(
     " restaurant elephant tent department apartment document parent terrier retriever setter pointer newsletter"
     " tower power center theater consumer provider compiler parser adapter folder order border weather quarter cluster"
     " helper matter layer monster danger killer disaster corner water beer dinner supper tumor humor motor color"
-    " favor flavor harbor labor rumor error mirror vapor vector sensor processor editor intolerant resistant tolerant labrador"
+    " favor flavor harbor labor rumor error mirror vapor vector sensor processor editor intolerant resistant tolerant"
+    " labrador"
     " rottweiler corridor anchor"
 )
 # Names of places that only break ties: "left Lisbon" is a move, "left Acme" is not.
