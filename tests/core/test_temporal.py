@@ -60,8 +60,9 @@ def stated_edge(row: dict[str, Any]) -> StatedEdge:
 def test_a_new_fact_settles_with_the_stored_ones(case: dict[str, Any]) -> None:
     stored = [stored_edge(row) for row in case["stored"]]
     new = stated_edge(case["new"])
-    said = case["llm"] or {"duplicate_of": None, "contradicts": []}
-    verdict = Verdict(said["duplicate_of"], tuple(said["contradicts"]))
+    verdict = Verdict()
+    if said := case["llm"]:
+        verdict = Verdict(said["duplicate_of"], tuple(said["contradicts"]))
     now, reference_time = moment(case["now"]), moment(case["reference_time"])
     assert now is not None and reference_time is not None
 

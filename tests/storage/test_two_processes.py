@@ -34,7 +34,7 @@ def contested(index: int, who: str) -> dict[str, str]:
 
 
 def told(index: int, who: str) -> list[dict[str, str]]:
-    """What one call tells: every second fact is the same in both writers, one in 25 calls is about a contested subject."""
+    """What one call tells: every second fact is the same in both writers, one in 25 is about a contested subject."""
     name = f"shared {index}" if index % 2 else f"{who} {index}"
     facts = [{"source": name, "relation": "knows", "target": f"hub {index % 7}"}]
     return [*facts, contested(index, who)] if index % 25 == 0 else facts
