@@ -8,7 +8,7 @@ from datetime import datetime
 
 from core.graph import Extraction, StatedEdge, StatedEntity
 from core.text import clean, display_name, entity_type, fold, name_key, relation, utf8_length
-from core.times import Moment, parse_offset, read_moment, utc
+from core.times import Moment, read_moment, utc, zone_of
 
 CALLER = "caller"
 
@@ -106,7 +106,7 @@ def _read_entity(raw: RawEntity) -> StatedEntity:
 
 
 def _read_edge(raw: RawEdge, reference_time: datetime, notes: list[str]) -> StatedEdge:
-    zone = parse_offset(reference_time)
+    zone = zone_of(reference_time)
     start = read_moment(raw.valid_at, zone=zone)
     end = read_moment(raw.invalid_at, end=True, zone=zone)
     for date, moment in ((raw.valid_at, start), (raw.invalid_at, end)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple
@@ -191,7 +191,6 @@ class Artifact:
     text: str
     session_id: str | None
     valid_at: datetime
-    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +214,8 @@ class GraphChange:
     extraction: Extraction
     verdicts: Sequence[Verdict]
     read_seq: int | None
+    clock: Callable[[], datetime]
+    """Read once the change has its turn to be written: that moment is its system time."""
     run_id: int | None = None
     vectors: Vectors | None = None
     embed_later: bool = False
@@ -226,6 +227,7 @@ class Stored:
 
     dataset: Dataset
     seq: int
+    created_at: datetime
     artifact_id: int
     entities: tuple[Entity, ...]
     """One for each entity of the extraction, in its order."""

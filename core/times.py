@@ -75,7 +75,7 @@ def _partial(match: re.Match[str], *, end: bool, zone: tzinfo) -> Moment:
     return Moment(utc(close, zone), precision)
 
 
-def parse_offset(stated: datetime) -> tzinfo:
+def zone_of(stated: datetime) -> tzinfo:
     """The zone that a stated reference time was given in: relative words are resolved there; UTC where none was."""
     return stated.tzinfo or UTC
 

@@ -150,16 +150,23 @@ def stdio(**flags: Any) -> None:
         run(_settings(flags).config, os.environ, wire)
 
 
+_as_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+
+
 @with_settings()
 @cli.command(cls=SettingsCommand)
-def status(**flags: Any) -> None:
+@_as_json
+def status(as_json: bool, **flags: Any) -> None:
     """Show the settings in force, the users and datasets, and what is off and why."""
-    with _failures():
+    with _failures(as_json):
         settings = _settings(flags)
-        from gligabao_mcp.report import show_settings, show_status
+        from gligabao_mcp.report import settings_body, show_settings, show_status, status_body
 
-        click.echo(show_settings(settings) + "\n")
-        click.echo(show_status(_run(_status, settings.config)))
+        found = _run(_status, settings.config)
+        if as_json:
+            _echo_json({"settings": settings_body(settings), **status_body(found)})
+        else:
+            click.echo(f"{show_settings(settings)}\n\n{show_status(found)}")
 
 
 async def _status(config: Config) -> Any:
@@ -170,14 +177,21 @@ async def _status(config: Config) -> Any:
         return await status(core)
 
 
+def _silent(_line: str = "") -> None:
+    """Says nothing: what is printed is the JSON."""
+
+
 @with_settings("host", "port")
 @cli.command(cls=SettingsCommand)
-def demo(**flags: Any) -> None:
+@_as_json
+def demo(as_json: bool, **flags: Any) -> None:
     """Remember a small story and ask about it, with no key and no network."""
-    with _failures():
+    with _failures(as_json):
         from gligabao_mcp import demo as story
 
-        story.run(_settings(flags).config)
+        played = story.run(_settings(flags).config, say=_silent if as_json else click.echo)
+        if as_json:
+            _echo_json(played)
 
 
 @cli.command()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from textwrap import fill, indent
+from typing import Any
 
 import click
 
@@ -54,51 +55,57 @@ def story() -> Iterator[Message]:
         yield Message(match["session"], datetime.fromisoformat(match["time"]), body)
 
 
-def run(config: Config) -> None:
-    """Tells the story to the embedded engine in a folder of its own, asks the questions, and shows how to go on."""
+Say = Callable[..., None]
+
+
+def run(config: Config, say: Say = click.echo) -> dict[str, list[dict[str, Any]]]:
+    """Tells the story to the embedded engine in a folder of its own, asks the questions, and shows how to go on.
+
+    `say` gets every line for a person; what comes back are the responses.
+    """
     with tempfile.TemporaryDirectory(prefix="gligabao-demo-") as folder:
         chosen = {"home": Path(folder), "db": None, "vectors": None, "llm": "local", "embedder": "auto"}
-        asyncio.run(_play(config.model_copy(update=chosen)))
-    click.echo(NEXT_STEPS)
+        played = asyncio.run(_play(config.model_copy(update=chosen), say))
+    say(NEXT_STEPS)
+    return played
 
 
-async def _play(config: Config) -> None:
+async def _play(config: Config, say: Say) -> dict[str, list[dict[str, Any]]]:
     from gligabao_mcp.wiring import open_core
 
     async with open_core(config) as core:
-        click.echo(_title("Telling it a story: three messages in two conversations"))
-        for message in story():
-            await _tell(core, message)
-        click.echo(_title("Asking about it"))
-        for question, shows, as_of in QUESTIONS:
-            await _ask(core, question, shows, as_of)
+        say(_title("Telling it a story: three messages in two conversations"))
+        told = [await _tell(core, message, say) for message in story()]
+        say(_title("Asking about it"))
+        asked = [await _ask(core, question, shows, as_of, say) for question, shows, as_of in QUESTIONS]
+    return {"remember": told, "query": asked}
 
 
-async def _tell(core: Core, message: Message) -> None:
-    click.echo(f"{message.reference_time:%d %B %Y}, conversation {message.session_id}")
-    click.echo(indent(message.text, "  > "))
-    response = await remember(
-        core,
-        RememberRequest(
-            user_id=USER, text=message.text, session_id=message.session_id, reference_time=message.reference_time
-        ),
+async def _tell(core: Core, message: Message, say: Say) -> dict[str, Any]:
+    say(f"{message.reference_time:%d %B %Y}, conversation {message.session_id}")
+    say(indent(message.text, "  > "))
+    request = RememberRequest(
+        user_id=USER, text=message.text, session_id=message.session_id, reference_time=message.reference_time
     )
-    body = response.body()
+    body = (await remember(core, request)).body()
     known = [edge for edge in body["edges"] if edge["artifact_id"] != body["artifact_id"]]
-    click.echo(f"  {_count(len(body['edges']) - len(known), 'new fact')}", nl=False)
-    click.echo(f", {len(known)} known already" if known else "", nl=False)
     closed = body["invalidated_edges"]
-    click.echo(f", {_count(len(closed), 'older fact')} closed by it\n" if closed else "\n")
+    counts = [_count(len(body["edges"]) - len(known), "new fact")]
+    counts += [f"{len(known)} known already"] if known else []
+    counts += [f"{_count(len(closed), 'older fact')} closed by it"] if closed else []
+    say(f"  {', '.join(counts)}\n")
+    return body
 
 
-async def _ask(core: Core, question: str, shows: str, as_of: str | None) -> None:
+async def _ask(core: Core, question: str, shows: str, as_of: str | None, say: Say) -> dict[str, Any]:
     request = QueryRequest.model_validate({"user_id": USER, "query": question, "as_of": as_of})
     body = (await query(core, request)).body()
-    click.echo(f"{click.style(question, bold=True)}  ({shows})")
-    click.echo(fill(body["answer"], 100, initial_indent="  ", subsequent_indent="  "))
+    say(f"{click.style(question, bold=True)}  ({shows})")
+    say(fill(body["answer"], 100, initial_indent="  ", subsequent_indent="  "))
     for edge in body["evidence"]["edges"]:
-        click.echo(f"    evidence {fact(edge)}")
-    click.echo()
+        say(f"    evidence {fact(edge)}")
+    say()
+    return {"query": question, **body}
 
 
 def _title(text: str) -> str:

@@ -15,9 +15,6 @@ from gligabao_mcp.operations import Operation, Parsed, execute
 
 logger = logging.getLogger(__name__)
 
-# Hosts kill a server about five seconds after they ask it to go: this leaves one for closing the database.
-DRAIN_SECONDS = 4.0
-
 Req = TypeVar("Req", bound=Request)
 Res = TypeVar("Res", bound=Response)
 
@@ -56,17 +53,21 @@ class CoreHandle:
             else:
                 opened.set_exception(error)
 
-    async def run(self, operation: Operation[Req, Res], parsed: Parsed[Req]) -> dict[str, Any]:
-        """The response body of the operation."""
+    async def run(
+        self, operation: Operation[Req, Res], parsed: Parsed[Req], *, minted_session: bool = False
+    ) -> dict[str, Any]:
+        """The response body of the operation. A session that was minted for this call alone says nothing of whether
+        another call is the same."""
         core = await self.core()
         if operation.reads_only:
             return await execute(operation, core, parsed)
-        task = self._joined(parsed.request) or self._started(operation, core, parsed)
+        told = parsed.request.model_copy(update={"session_id": None}) if minted_session else parsed.request
+        task = self._joined(told) or self._started(operation, core, parsed)
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             if not task.done():
-                self._abandoned[task] = parsed.request
+                self._abandoned[task] = told
             raise
 
     def _started(self, operation: Operation[Req, Res], core: Core, parsed: Parsed[Req]) -> asyncio.Task[dict[str, Any]]:
@@ -89,13 +90,11 @@ class CoreHandle:
             logger.warning("a run that nobody waited for any more failed: %s", type(error).__name__)
 
     async def close(self) -> None:
-        """Waits for accepted work, at most four seconds, then closes the core."""
-        if self._running:
-            _, late = await asyncio.wait(self._running, timeout=DRAIN_SECONDS)
-            for task in late:
-                task.cancel()
-            if late:
-                await asyncio.wait(late, timeout=1)
+        """Closes the core, which waits a little for what it accepted, and then whoever waited for more."""
         self._ended.set()
         if self._owner is not None:
             await asyncio.wait([self._owner])
+        for task in self._running:
+            task.cancel()
+        if self._running:
+            await asyncio.wait(self._running, timeout=1)

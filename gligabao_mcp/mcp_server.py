@@ -116,7 +116,8 @@ class _Door:
             arguments["user_id"] = resolve_user("", signals, self.rules)
         if not arguments.get("session_id"):  # one of another type stays: validation says what is wrong with it
             arguments["session_id"] = conversation.session_id
-        return await self.handle.run(operation, parse(operation, arguments))
+        parsed = parse(operation, arguments)
+        return await self.handle.run(operation, parsed, minted_session=conversation.source == "minted")
 
     def _signals(self, context: Context, arguments: Mapping[str, Any]) -> Signals:
         argument, client = arguments.get("session_id"), context.session.client_params

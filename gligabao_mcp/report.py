@@ -64,9 +64,9 @@ def show_settings(settings: Settings) -> str:
 def show_status(status: Status) -> str:
     """What is on, what is off and why, and what every user has."""
     parts = [(part.name, "on" if part.on else "off", part.detail) for part in status.parts]
-    heads = ("user", "dataset", "artifacts", "entities", "facts", "vectors by")
+    heads = ("user", "dataset", "artifacts", "entities", "facts", "commits", "vectors by")
     datasets = [
-        (d.user_id, d.name, str(d.artifacts), str(d.entities), str(d.facts), d.embedding or "-")
+        (d.user_id, d.name, *map(str, (d.artifacts, d.entities, d.facts, d.commits)), d.embedding or "-")
         for d in status.datasets
     ]
     waiting = [("vectors waiting", str(status.vectors_pending))]
@@ -84,3 +84,15 @@ def _section(title: str, rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join([title, *(f"  {line}" for line in lines)])
+
+
+def settings_body(settings: Settings) -> dict[str, dict[str, str]]:
+    """Every setting with its value and source, for programs; secrets are masked."""
+    return {name: {"value": value, "source": source} for name, value, source in settings.shown()}
+
+
+def status_body(status: Status) -> dict[str, Any]:
+    """The state of the memory, for programs."""
+    from dataclasses import asdict
+
+    return asdict(status)

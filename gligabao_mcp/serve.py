@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import sys
 from collections.abc import Generator
@@ -70,7 +71,9 @@ def _listen(host: str, port: int) -> socket.socket:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(address[:2], family=family, backlog=2048)
     except OSError as error:
-        raise InvalidRequest(f"can't listen on {host}:{port}: {error.strerror or error}") from None
+        raise InvalidRequest(
+            f"can't listen on {host}:{port}: {os.strerror(error.errno) if error.errno else error}"
+        ) from None
 
 
 def _announce(config: Config, port: int) -> None:

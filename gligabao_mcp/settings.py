@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from core.errors import InvalidRequest
 from gligabao_mcp.errors import invalid
 
 FILE_NAME = "gligabao.toml"
+_PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@\s]*@")
 FILE_VARIABLE = "GLIGABAO_CONFIG"
 # The names that everybody's key is in already; GLIGABAO_… wins over them.
 KNOWN_VARIABLES: Mapping[str, str] = {
@@ -132,8 +134,9 @@ def _split(value: str) -> tuple[str, ...]:
 
 
 def _masked(value: Any) -> str:
+    """The value as it may be printed: no key, and no password inside an address."""
     if isinstance(value, SecretStr):
         return "(set)"
     if isinstance(value, tuple):
         return ", ".join(cast("tuple[str, ...]", value))
-    return "" if value is None else str(value)
+    return "" if value is None else _PASSWORD.sub(r"\1***@", str(value))

@@ -29,6 +29,8 @@ from storage.vectors import LanceIndex
 
 log = logging.getLogger(__name__)
 
+# What was accepted has this long to end when the memory closes: hosts kill a server five seconds after they ask it to.
+DRAIN_SECONDS = 4.0
 DATABASE = "gligabao.db"
 VECTORS = "vectors"
 
@@ -73,7 +75,7 @@ async def open_core(config: Config | None = None, providers: Providers | None = 
         outbox = VectorOutbox(database, LanceIndex(vectors_uri(config)), owner, providers.embedder)
         for work in (outbox.keep_up(), _warm(providers, outbox)):
             stack.push_async_callback(_stop, asyncio.create_task(work))
-        yield Core(
+        core = Core(
             config=config,
             graph=SqlGraph(database, owner),
             runs=runs,
@@ -83,6 +85,8 @@ async def open_core(config: Config | None = None, providers: Providers | None = 
             decide=providers.decide,
             parts=providers.parts,
         )
+        stack.push_async_callback(core.turns.finish, DRAIN_SECONDS)
+        yield core
 
 
 async def _warm(providers: Providers, outbox: VectorOutbox) -> None:
@@ -107,10 +111,11 @@ async def _stop(task: asyncio.Task[None]) -> None:
 
 def database_url(config: Config) -> str:
     """The SQLAlchemy URL: `db` as a URL or a file, else a SQLite file in the data folder."""
-    if config.db and "://" in config.db:
-        return config.db
-    path = Path(config.db).expanduser().absolute() if config.db else home_folder(config.home) / DATABASE
-    _private_folder(path.parent, create_mode=not config.db)
+    stated = (config.db or "").removeprefix("sqlite:///")
+    if "://" in stated:
+        return stated
+    path = Path(stated).expanduser().absolute() if stated else home_folder(config.home) / DATABASE
+    _private_folder(path.parent, create_mode=not stated)
     return f"sqlite:///{path}"
 
 
@@ -118,8 +123,9 @@ def vectors_uri(config: Config) -> str:
     """The folder or URI of the vector index: as configured, else beside the database."""
     if config.vectors:
         return config.vectors
-    if config.db and "://" not in config.db:
-        path = Path(config.db).expanduser().absolute()
+    stated = (config.db or "").removeprefix("sqlite:///")
+    if stated and "://" not in stated:
+        path = Path(stated).expanduser().absolute()
         return str(path.with_name(f"{path.name}-{VECTORS}"))
     return str(home_folder(config.home) / VECTORS)
 

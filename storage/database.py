@@ -13,32 +13,35 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import event, exc
-from sqlalchemy.engine import Connection, Engine, make_url
+from sqlalchemy.engine import URL, Connection, Engine, make_url
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from core.errors import StorageBusy
+from core.errors import InvalidRequest, StorageBusy
 
 T = TypeVar("T")
 
 BUSY_MS = 5000
 TRIES = 3
-# Serialization failure, deadlock: PostgreSQL asks for the same transaction once more.
+# What a server says when the same transaction may well succeed the next time: serialization failure, deadlock, a lock
+# that was not to be had in time, and a server that is shutting down or starting.
+_AGAIN = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03"}
+# The session's time zone is ours: in another one a date of year 1 or 9999 may be no date of Python's any more.
+_SESSION = ("SET TIME ZONE 'UTC'", f"SET lock_timeout = {BUSY_MS}")
 _NO_WAIT = sa.text("SET LOCAL synchronous_commit = off")
-_AGAIN = {"40001", "40P01"}
 
 
 class Database:
     """SQLite or PostgreSQL by URL.
 
     On SQLite every transaction that may write begins IMMEDIATE, so what it decides on and what it writes is one
-    snapshot, and a second process waits in line instead of failing half way. Raises StorageBusy when another process
-    holds the file longer than we wait.
+    snapshot, and a second process waits in line instead of failing half way. Raises InvalidRequest for a URL that
+    nothing here can open, and StorageBusy when the database can't be reached or is held longer than we wait.
     """
 
     def __init__(self, url: str, *, durable: bool = True) -> None:
-        self.url = make_url(url)
+        self.url = _read_url(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
-        self.engine = self._sqlite_engine(durable) if self.sqlite else sa.create_engine(self.url, pool_pre_ping=True)
+        self.engine = self._sqlite_engine(durable) if self.sqlite else _server_engine(self.url)
         self._relaxed = self._sqlite_engine(durable=False) if self.sqlite else self.engine
         self._writer = ThreadPoolExecutor(1, "gligabao-sql-writer")
         self._readers = ThreadPoolExecutor(4, "gligabao-sql-reader")
@@ -79,24 +82,37 @@ class Database:
     def read_now(self, work: Callable[[Connection], T]) -> T:
         """`read` for callers outside the event loop."""
         isolation: dict[str, Any] = {} if self.sqlite else {"isolation_level": "REPEATABLE READ"}
-        with self.engine.connect().execution_options(**isolation) as connection, connection.begin():
-            return work(connection)
+
+        def read() -> T:
+            with self.engine.connect().execution_options(**isolation) as connection, connection.begin():
+                return work(connection)
+
+        return self._tried(read, "nothing was read")
 
     def write_now(self, work: Callable[[Connection], T], relaxed: bool = False) -> T:
         """`write` for callers outside the event loop."""
         engine = self._relaxed if relaxed else self.engine
+
+        def write() -> T:
+            with engine.connect().execution_options(immediate=True) as connection, connection.begin():
+                if relaxed and not self.sqlite:
+                    connection.execute(_NO_WAIT)
+                return work(connection)
+
+        return self._tried(write, "nothing was stored")
+
+    def _tried(self, work: Callable[[], T], so_far: str) -> T:
+        """The work, tried again a few times while the database is held or can't be reached."""
         for attempt in range(TRIES):
             if attempt:
                 time.sleep(random.uniform(0.05, 0.25) * attempt)
             try:
-                with engine.connect().execution_options(immediate=True) as connection, connection.begin():
-                    if relaxed and not self.sqlite:
-                        connection.execute(_NO_WAIT)
-                    return work(connection)
-            except exc.OperationalError as failure:
-                if not _busy(failure):
+                return work()
+            except exc.DBAPIError as failure:
+                if not _may_pass(failure):
                     raise
-        raise StorageBusy("the database is held by another process; nothing was stored, send the same call again")
+        place = "held by another process" if self.sqlite else "out of reach or held by another process"
+        raise StorageBusy(f"the database is {place}; {so_far}, send the same call again")
 
     def close(self) -> None:
         """Waits for what runs, then lets go of every connection."""
@@ -106,10 +122,38 @@ class Database:
         self._relaxed.dispose()
 
 
-def _busy(failure: exc.OperationalError) -> bool:
-    if isinstance(failure.orig, sqlite3.OperationalError):
+def _read_url(url: str) -> URL:
+    try:
+        read = make_url(url)
+    except exc.ArgumentError:
+        raise InvalidRequest("db: can't be read as a file or as postgresql+psycopg://user:password@host/name") from None
+    if read.get_backend_name() not in ("sqlite", "postgresql"):
+        raise InvalidRequest("db: must be a SQLite file or postgresql+psycopg://user:password@host/name", param="db")
+    return read
+
+
+def _server_engine(url: URL) -> Engine:
+    try:
+        engine = sa.create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 5})
+    except ModuleNotFoundError:
+        raise InvalidRequest("db: PostgreSQL needs its driver: install gligabao-mcp[postgres]", param="db") from None
+
+    def connected(connection: Any, _: ConnectionPoolEntry) -> None:
+        for statement in _SESSION:
+            connection.execute(statement)
+        connection.commit()
+
+    event.listen(engine, "connect", connected)
+    return engine
+
+
+def _may_pass(failure: exc.DBAPIError) -> bool:
+    """Whether the same transaction may succeed when it is sent again: nothing of it was kept."""
+    if isinstance(failure.orig, sqlite3.Error):
         return "locked" in str(failure.orig) or "busy" in str(failure.orig)
-    return getattr(failure.orig, "sqlstate", None) in _AGAIN
+    state = getattr(failure.orig, "sqlstate", None)
+    lost = failure.connection_invalidated or (isinstance(failure, exc.OperationalError) and state is None)
+    return lost or state in _AGAIN
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:

@@ -211,16 +211,15 @@ def _by_id(connection: Connection, dataset: Dataset, edge_ids: Sequence[int], ma
 def _read_at(connection: Connection, dataset: Dataset, found: list[Edge], match: Match) -> list[Edge]:
     """The facts as they stood at `known_at`, of those the ones that were true at `as_of`."""
     if match.known_at is not None:
-        found = _as_known(connection, dataset, found, match)
+        found = _as_known(connection, found, match)
     return [edge for edge in found if edge.holds_at(match.as_of)] if match.as_of else found
 
 
-def _as_known(connection: Connection, dataset: Dataset, found: list[Edge], match: Match) -> list[Edge]:
+def _as_known(connection: Connection, found: list[Edge], match: Match) -> list[Edge]:
     """Every fact with the times it had at `known_at`: those of its first version that was replaced after it."""
     v = t.edge_versions
-    later = (
-        sa.select(v).where((v.c.dataset_id == dataset.id) & (v.c.changed_at > match.known_at)).order_by(v.c.seq.desc())
-    )
+    these = v.c.edge_id.in_([edge.id for edge in found])
+    later = sa.select(v).where(these & (v.c.changed_at > match.known_at)).order_by(v.c.seq.desc())
     then = {row.edge_id: row for row in connection.execute(later)}
 
     def as_then(edge: Edge) -> Edge:

@@ -131,6 +131,8 @@ def _waiting(connection: Connection) -> list[Dataset]:
 _READY = (t.c.dataset_id == sa.bindparam("dataset")) & t.c.vector.is_not(None)
 _PENDING = sa.select(sa.func.count()).where(_READY & (t.c.seq <= sa.bindparam("up_to")))
 _OLDEST = sa.select(t).where(_READY).order_by(t.c.id).limit(BATCH)
+# Holds the dataset's row, so that two processes never take the same items (SQLite has one writer anyway).
+_HOLD = sa.select(datasets.c.id).where(datasets.c.id == sa.bindparam("dataset")).with_for_update()
 _DELETE = sa.delete(t).where(t.c.id.in_(sa.bindparam("ids", expanding=True)))
 
 
@@ -140,21 +142,30 @@ def _pending(connection: Connection, dataset_id: int, up_to: int) -> int:
 
 def _mine(connection: Connection, dataset_id: int, owner: str) -> list[Row[Any]]:
     """What this process may write at once: the oldest items, where they were stored with its own lease."""
-    now = datetime.now(UTC)
-    items = list(connection.execute(_OLDEST, {"dataset": dataset_id}))
-    return items if all(i.owner == owner and i.lease_until and i.lease_until > now for i in items) else []
+    items = _free(connection, dataset_id, owner)
+    return items if all(item.owner == owner for item in items) else []
 
 
 def _lease(connection: Connection, dataset_id: int, owner: str) -> list[Row[Any]]:
-    """The oldest items, for this process alone, unless another one is at work on the dataset."""
-    now = datetime.now(UTC)
-    items = list(connection.execute(_OLDEST, {"dataset": dataset_id}))
-    others = {i.owner for i in items if i.owner not in (None, owner) and i.lease_until and i.lease_until > now}
-    if not all(is_gone(other) for other in others):
-        return []
-    ids = [item.id for item in items]
-    connection.execute(sa.update(t).where(t.c.id.in_(ids)).values(owner=owner, lease_until=now + LEASE))
+    """The oldest items, for this process alone; none while another one is at work on them."""
+    connection.execute(_HOLD, {"dataset": dataset_id})
+    items = _free(connection, dataset_id, owner)
+    values = {"owner": owner, "lease_until": datetime.now(UTC) + LEASE}
+    connection.execute(sa.update(t).where(t.c.id.in_([item.id for item in items])).values(values))
     return items
+
+
+def _free(connection: Connection, dataset_id: int, owner: str) -> list[Row[Any]]:
+    """The oldest items up to the first one that another living process is bringing: the order is kept across
+    processes, and each of them waits only for what is older than its own."""
+    now = datetime.now(UTC)
+    free: list[Row[Any]] = []
+    for item in connection.execute(_OLDEST, {"dataset": dataset_id}):
+        other: str | None = None if item.owner == owner else item.owner
+        if other and item.lease_until and item.lease_until > now and not is_gone(other):
+            break
+        free.append(item)
+    return free
 
 
 def _give_back(connection: Connection, items: Sequence[Row[Any]], reason: str) -> None:

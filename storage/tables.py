@@ -65,6 +65,7 @@ datasets = sa.Table(
     sa.Column("embedding_model", sa.String),
     sa.Column("embedding_dim", sa.Integer),
     sa.Column("head_seq", sa.BigInteger, nullable=False),
+    sa.Column("head_at", Time),
     sa.Column("created_at", Time, nullable=False),
     sa.UniqueConstraint("user_id", "name"),
 )

@@ -33,8 +33,9 @@ _NEXT_COMMIT = (
         embedding_model=sa.func.coalesce(t.datasets.c.embedding_model, sa.bindparam("model", type_=sa.String)),
         embedding_dim=sa.func.coalesce(t.datasets.c.embedding_dim, sa.bindparam("dim", type_=sa.Integer)),
     )
-    .returning(*DATASET.selected_columns)
+    .returning(*DATASET.selected_columns, t.datasets.c.head_at)
 )
+_COMMIT_TIME = sa.update(t.datasets).where(t.datasets.c.id == sa.bindparam("row"))
 _NAMED = ENTITY.where(
     t.entities.c.dataset_id == sa.bindparam("dataset"),
     t.entities.c.name_key.in_(sa.bindparam("keys", expanding=True)),
@@ -62,8 +63,7 @@ class _Store:
         self.connection = connection
         self.change = change
         self.owner = owner
-        self.now = change.artifact.created_at
-        self.dataset = self._take_commit()
+        self.dataset, self.now = self._take_commit()
         self.seq = self.dataset.head_seq
 
     def run(self) -> Stored:
@@ -82,6 +82,7 @@ class _Store:
         return Stored(
             dataset=self.dataset,
             seq=self.seq,
+            created_at=self.now,
             artifact_id=artifact_id,
             entities=tuple(entities[ref] for ref in listed),
             endpoints=tuple(entity for entity in mentioned if entity.id not in ids),
@@ -90,15 +91,21 @@ class _Store:
             queued=queued,
         )
 
-    def _take_commit(self) -> Dataset:
-        """The dataset with its next commit number. Holds its row, so that one dataset has one writer at a time."""
+    def _take_commit(self) -> tuple[Dataset, datetime]:
+        """The dataset with its next commit number, and the time of the commit: never before that of the last one.
+
+        Holds the dataset's row from here on, so that one dataset has one writer at a time.
+        """
         change = self.change
         if change.read_seq is None:
-            fresh = {"user_id": change.user_id, "name": change.dataset, "head_seq": 0, "created_at": self.now}
+            fresh = {"user_id": change.user_id, "name": change.dataset, "head_seq": 0, "created_at": change.clock()}
             self._insert_or_ignore(t.datasets, [fresh], ["user_id", "name"])
         index = (change.vectors.model, change.vectors.dim) if change.vectors else (None, None)
         values = {"whose": change.user_id, "dataset": change.dataset, "model": index[0], "dim": index[1]}
-        return dataset_of(self.connection.execute(_NEXT_COMMIT, values).one())
+        *dataset, last = self.connection.execute(_NEXT_COMMIT, values).one()
+        now = max(change.clock(), last) if last else change.clock()
+        self.connection.execute(_COMMIT_TIME, {"row": dataset[0], "head_at": now})
+        return dataset_of(dataset), now
 
     def _refuse_if_stale(self, entity_ids: set[int]) -> None:
         read = self.change.read_seq or 0
@@ -117,7 +124,7 @@ class _Store:
             "text": artifact.text,
             "session_id": artifact.session_id,
             "valid_at": artifact.valid_at,
-            "created_at": artifact.created_at,
+            "created_at": self.now,
             "seq": self.seq,
         }
         return self._inserted(t.artifacts, [row])[0]

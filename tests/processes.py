@@ -1,74 +1,152 @@
-"""Real processes of the product for tests: `gligabao serve` and `gligabao stdio`, on a memory in a folder."""
+"""The product as hosts run it: processes with pipes and ports."""
 
 from __future__ import annotations
 
+import json
 import os
-import re
 import subprocess
 import sys
+import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, Queue
 from typing import Any
 
-import httpx2
 from mcp import StdioServerParameters
 
-_ADDRESS = re.compile(r"http://[0-9.:]+")
+COMMAND = [sys.executable, "-m", "gligabao_mcp"]
+ROOT = Path(__file__).parents[1]
+PATIENCE = 30.0
+_OURS = ("GLIGABAO_", "ANTHROPIC_", "OPENAI_", "JEV_", "CLAUDE")
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """The environment of a process whose memory lies in `home`; no provider but what is named."""
-    keep = {
-        name: value for name, value in os.environ.items() if not re.match(r"GLIGABAO_|ANTHROPIC_|OPENAI_|JEV_", name)
-    }
-    return {**keep, "GLIGABAO_HOME": str(home), **more}
+    """What a process is given: nothing of the settings of the machine that runs the tests."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+    return {**inherited, "PYTHONPATH": str(ROOT), "GLIGABAO_HOME": str(home), "GLIGABAO_LLM": "none", **more}
 
 
-def stdio(home: Path, **more: str) -> StdioServerParameters:
-    """How an MCP client starts the server."""
+class Stdio:
+    """`gligabao stdio` with its pipes in our hands, in the handshake era unless told otherwise."""
+
+    def __init__(self, home: Path, *flags: str, **more: str) -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, "stdio", *flags],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(home, **more),
+        )
+        self.lines: list[bytes] = []
+        self._messages: Queue[dict[str, Any]] = Queue()
+        self.errors: list[bytes] = []
+        self._threads = [threading.Thread(target=self._read), threading.Thread(target=self._read_errors)]
+        for thread in self._threads:
+            thread.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout
+        for line in self.process.stdout:
+            self.lines.append(line)
+            self._messages.put(json.loads(line))
+
+    def _read_errors(self) -> None:
+        assert self.process.stderr
+        self.errors.extend(self.process.stderr)
+
+    def write(self, line: bytes) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def send(self, method: str, params: Mapping[str, Any] | None = None, request_id: int | None = None) -> None:
+        message: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": dict(params or {})}
+        self.write(json.dumps(message | ({} if request_id is None else {"id": request_id})).encode())
+
+    def receive(self) -> dict[str, Any]:
+        """The next message."""
+        try:
+            return self._messages.get(timeout=PATIENCE)
+        except Empty:
+            raise AssertionError(f"no answer; stderr: {b''.join(self.errors).decode()}") from None
+
+    def ask(self, method: str, params: Mapping[str, Any] | None = None, request_id: int = 1) -> dict[str, Any]:
+        self.send(method, params, request_id)
+        return self.receive()
+
+    def initialize(self) -> None:
+        client = {"name": "test", "version": "1"}
+        self.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}, 0)
+        self.send("notifications/initialized")
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """The structured content of a call."""
+        answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
+        return answer["result"]["structuredContent"]
+
+    def close(self) -> int:
+        """Ends stdin; the exit code."""
+        assert self.process.stdin
+        self.process.stdin.close()
+        return self.ended()
+
+    def ended(self) -> int:
+        code = self.process.wait(PATIENCE)
+        for thread in self._threads:
+            thread.join()
+        assert self.process.stdin and self.process.stdout and self.process.stderr
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            pipe.close()
+        return code
+
+
+def launch(home: Path, *flags: str, **more: str) -> StdioServerParameters:
+    """How an MCP client starts `gligabao stdio`."""
     return StdioServerParameters(
-        command=sys.executable, args=["-m", "gligabao_mcp", "stdio"], env=environment(home, **more)
+        command=COMMAND[0], args=[*COMMAND[1:], "stdio", *flags], env=environment(home, **more)
     )
-
-
-@dataclass(frozen=True)
-class Served:
-    """A running `gligabao serve`."""
-
-    process: subprocess.Popen[str]
-    url: str
-
-    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The JSON answer of a REST call."""
-        return dict(httpx2.post(f"{self.url}{path}", json=body, timeout=60).json())
 
 
 @contextmanager
-def serve(home: Path, *flags: str, **more: str) -> Generator[Served]:
-    """`gligabao serve` on a free port, ended at the end of the block."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gligabao_mcp", "serve", "--port", "0", *flags],
-        env=environment(home, **more),
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-    )
-    assert process.stderr is not None
+def stdio(home: Path, *flags: str, **more: str) -> Generator[Stdio]:
+    """A process that is gone at the end whatever happened."""
+    running = Stdio(home, *flags, **more)
     try:
-        yield Served(process, _address(process))
+        yield running
     finally:
-        process.terminate()
-        process.wait(10)
-        process.stderr.close()
+        if running.process.poll() is None:
+            running.process.kill()
+            running.ended()
 
 
-def _address(process: subprocess.Popen[str]) -> str:
-    assert process.stderr is not None
-    said = ""
+@contextmanager
+def served(home: Path, *flags: str, **more: str) -> Generator[tuple[str, subprocess.Popen[bytes]]]:
+    """`gligabao serve` on a free port: its address and process."""
+    command = [*COMMAND, "serve", "--port", "0", *flags]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment(home, **more)) as process:
+        lines: Queue[str] = Queue()
+        reader = threading.Thread(target=_read_lines, args=(process, lines))
+        reader.start()
+        try:
+            yield _address(lines), process
+        finally:
+            process.terminate()
+            process.wait(PATIENCE)
+            reader.join()
+
+
+def _read_lines(process: subprocess.Popen[bytes], lines: Queue[str]) -> None:
+    assert process.stderr
     for line in process.stderr:
-        said += line
-        if found := _ADDRESS.search(line):
-            return found.group()
-    raise AssertionError(f"the server did not start:\n{said}")
+        lines.put(line.decode())
+    lines.put("")
+
+
+def _address(lines: Queue[str]) -> str:
+    seen = ""
+    while line := lines.get(timeout=PATIENCE):
+        if "listens on " in line:
+            return line.split("listens on ")[1].split()[0]
+        seen += line
+    raise AssertionError(f"the server did not start: {seen}")

@@ -90,7 +90,11 @@ async def _place(
     dataset = await core.graph.dataset(run.of.user_id, run.of.dataset)
     embedder = core.embedder
     later = embedder is not None and dataset is not None and not dataset.takes(embedder.model, embedder.dim)
-    embedder = None if later else embedder
+    if embedder is not None and later:
+        run.notes.append(
+            f"{embedder.model} does not make the vectors of this dataset: they wait for the model that does"
+        )
+        embedder = None
     known = await load_candidates(extraction, dataset, core.graph, embedder, core.vectors, run)
     verdicts = await resolve_edges(extraction, known, engine, choice, run)
     stored = await store(told, extraction, verdicts, known, dataset, core.graph, embedder, run, embed_later=later)

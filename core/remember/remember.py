@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
@@ -117,12 +118,15 @@ class RememberRequest(Request):
     timeseries: Annotated[Any, Field(description="Not available yet.")] = None
     web_search: Annotated[bool, Field(description="Not available yet.")] = False
 
-    @model_validator(mode="after")
-    def _only_what_is_there(self) -> RememberRequest:
+    @model_validator(mode="before")
+    @classmethod
+    def _only_what_is_there(cls, stated: object) -> object:
+        """Before all else: a request with an image has no text, and its text is not what is missing."""
         for field in ("image", "timeseries", "web_search"):
-            if getattr(self, field) not in (None, False):
+            fields = cast("Mapping[str, object]", stated if isinstance(stated, Mapping) else {})
+            if fields.get(field) not in (None, False):
                 raise ValueError(f"{field}: not available yet")
-        return self
+        return cast("object", stated)
 
 
 class RememberResponse(Response):
@@ -150,17 +154,21 @@ async def remember(core: Core, request: RememberRequest) -> RememberResponse:
 
     Everything is stored in one transaction, or nothing is. Remembering the same text again adds no second fact.
     """
+    text, notes = _text_to_keep(core, request)
     given = _given(core, request)
     if given is None:
         core.engine.require()
-    text, notes = _text_to_keep(core, request)
-    of = RunOf(request.user_id, request.dataset, request.session_id)
-    async with core.turns.turn(request.user_id, request.dataset), Run.of_call(core, of, _parameters(request)) as run:
-        run.notes += notes
-        told = Telling.of(text, request.kind, request.session_id, request.reference_time, core.clock())
-        remembered = await pipeline.execute(core, told, given, _choices(request), run)
-        await run.finish(remembered.stored.artifact_id)
-    return _response(request, told, remembered, run)
+    told = Telling.of(text, request.kind, request.session_id, request.reference_time, core.clock())
+
+    async def work() -> RememberResponse:
+        of = RunOf(request.user_id, request.dataset, request.session_id)
+        async with Run.of_call(core, of, _parameters(request)) as run:
+            run.notes += notes
+            remembered = await pipeline.execute(core, told, given, _choices(request), run)
+            await run.finish(remembered.stored.artifact_id)
+        return _response(request, told, remembered, run)
+
+    return await core.turns.run(request.user_id, request.dataset, work)
 
 
 def _given(core: Core, request: RememberRequest) -> pipeline.Given | None:
@@ -221,7 +229,7 @@ def _response(request: RememberRequest, told: Telling, remembered: pipeline.Reme
         kind=request.kind,
         session_id=request.session_id,
         valid_at=told.artifact.valid_at,
-        created_at=told.artifact.created_at,
+        created_at=stored.created_at,
         reference_time_source="request" if request.reference_time else "server",
         entities=_entities(remembered),
         edges=[EdgeItem.of(edge, described=True) for edge in stored.edges],

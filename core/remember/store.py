@@ -54,6 +54,7 @@ async def store(
             extraction=extraction,
             verdicts=verdicts,
             read_seq=known.seq if dataset else None,
+            clock=run.core.clock,
             run_id=run.of.run_id,
             vectors=vectors,
             embed_later=embed_later,
@@ -117,6 +118,6 @@ def _repeated(told: Telling, edge: StatedEdge, verdict: Verdict, same: Sequence[
         candidates=candidates,
         verdict=verdict,
         reference_time=told.artifact.valid_at,
-        now=told.artifact.created_at,
+        now=told.artifact.valid_at,  # which fact takes it up does not depend on it
     )
     return next((e for e in (*same, *candidates) if e.id == settled.merged_into), None)

@@ -24,4 +24,4 @@ class Telling:
         """A reference time without a zone is UTC; none is the current time."""
         told = reference_time or now
         told = told if told.tzinfo else utc(told)
-        return cls(text, told, Artifact(kind, text, session_id, utc(told), now))
+        return cls(text, told, Artifact(kind, text, session_id, utc(told)))

@@ -139,6 +139,7 @@ def test_evidence_is_ordered_by_id_whatever_the_order_of_the_answer() -> None:
 
 @requirement("query.admits-ignorance", "query.fallback-25")
 async def test_what_is_not_known_is_said_with_no_evidence(plain: Core, model: ScriptedModel) -> None:
+    """C113: unknown is an answer."""
     await tell_facts(plain, edge("Mo", "makes", "pottery"))
     model.replies(answer("That is not in memory."))
     body = (await ask(plain, "What is the wifi password?")).body()
@@ -271,6 +272,7 @@ async def test_the_newest_hundred_facts_are_read(plain: Core, model: ScriptedMod
 
 
 async def test_odd_words_are_found_as_they_are(plain: Core, tables: Tables) -> None:
+    """C104 only stopwords, C106 compounds, C107 short and odd words, C109 quotes and SQL, C110 scripts without spaces."""
     joke = "O'Brien; DROP TABLE gb_edges;--"
     await tell_facts(
         plain,

@@ -259,7 +259,7 @@ async def test_without_a_model_the_answer_names_every_way_out(plain: Core, table
     assert tables.count("gb_remember_runs") == 0
     before = datetime.now(UTC)
     given = await remember(unconfigured, RememberRequest(user_id="u1", text="Bo owns a kiln.", edges=[]))
-    assert before <= given.valid_at == given.created_at <= datetime.now(UTC)
+    assert before <= given.valid_at <= given.created_at <= datetime.now(UTC)
 
 
 def test_the_default_model_is_the_promised_one() -> None:

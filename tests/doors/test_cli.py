@@ -115,7 +115,7 @@ def test_status_shows_settings_with_their_source_and_what_is_off_and_why(
     assert "jev_api_key (set) environment JEV_API_KEY" in lines
     assert "jv-secret" not in shown.output
     assert any(line.startswith("language model off no language model") for line in lines)
-    assert "local main 1 2 1 -" in lines
+    assert "local main 1 2 1 1 -" in lines
 
 
 def test_a_wrong_setting_stops_every_command(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

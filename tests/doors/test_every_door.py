@@ -227,6 +227,7 @@ async def test_what_is_told_at_a_door_is_answered_there(door: Door, wire: Wire) 
 async def test_a_failed_answer_is_a_failure_and_never_an_empty_memory(
     door: Door, wire: Wire, reply: Said, code: str
 ) -> None:
+    """C083: down is not empty."""
     await door.send("remember", told())
     wire.always(reply)
     outcome = await door.send("query", asked(answer=True))

@@ -88,6 +88,7 @@ async def test_a_text_told_twice_by_callers_that_wait_is_two_artifacts(tmp_path:
 
 
 async def test_eight_texts_and_four_questions_at_once_all_get_their_answer(tmp_path: Path) -> None:
+    """C070: parallel calls in one turn."""
     handle = CoreHandle(Opening(tmp_path))
     calls = [handle.run(REMEMBER, TOLD) for _ in range(8)] + [handle.run(QUERY, ASKED) for _ in range(4)]
     bodies = await asyncio.gather(*calls)

@@ -177,6 +177,7 @@ async def test_a_failing_model_is_an_error_that_says_so(client: Client, wire: Wi
 
 
 async def test_calls_that_are_given_up_leave_the_server_fit(client: Client, wire: Wire) -> None:
+    """C097: cancel and hang up."""
     await client.call_tool("remember", {"text": "Alice lives in Paris.", **GIVEN})
     loop = current_token()
     for _ in range(5):
@@ -218,6 +219,7 @@ async def test_vectors_that_wait_are_no_failure_for_a_model(tmp_path: Path) -> N
 async def test_a_remember_that_the_client_gave_up_is_stored_once_even_when_it_repeats(
     client: Client, wire: Wire
 ) -> None:
+    """C092: longer than the client waits."""
     asked, go_on, loop = anyio.Event(), threading.Event(), current_token()
 
     def slowly(_body: dict[str, Any]) -> Said:

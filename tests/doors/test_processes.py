@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 
-from tests.doors.processes import COMMAND, ROOT, environment, served, stdio
+from tests.processes import COMMAND, ROOT, environment, served, stdio
 from tests.requirements import requirement
 
 EDGE = {"source": "Alice", "target": "Paris", "relation": "lives in"}
@@ -76,6 +76,7 @@ def _curl(url: str, payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_stdout_holds_nothing_but_messages(tmp_path: Path) -> None:
+    """C088: stdout belongs to the protocol."""
     with stdio(tmp_path, "--log-level", "debug", PYTHONWARNINGS="always") as server:
         server.initialize()
         assert server.call("remember", **TOLD)["artifact_id"] == 1
@@ -85,6 +86,7 @@ def test_stdout_holds_nothing_but_messages(tmp_path: Path) -> None:
 
 
 def test_text_is_utf_8_whatever_the_locale(tmp_path: Path) -> None:
+    """C089: whatever the code page."""
     name = "Đặng ở Huế \U0001f389"
     with stdio(tmp_path, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0", PYTHONIOENCODING="ascii") as server:
         server.initialize()

@@ -190,6 +190,7 @@ async def test_a_refusal_fails_the_stage_at_once_with_its_cost(wire: Wire, model
 
 @requirement("remember.model-failure")
 async def test_overload_is_tried_three_times_and_then_named(wire: Wire, model: AnthropicModel) -> None:
+    """C085: bounded tries, then a clear temporary error."""
     wire.always(error(529, "overloaded_error", "Overloaded"))
     failed = await failure(model)
     assert isinstance(failed, ModelOverloaded)
@@ -202,6 +203,7 @@ async def test_overload_is_tried_three_times_and_then_named(wire: Wire, model: A
 
 
 async def test_one_deadline_holds_for_all_tries(wire: Wire) -> None:
+    """C085: and all of them inside one deadline."""
     wire.always(error(529, "overloaded_error", "Overloaded", headers={"retry-after-ms": "30000"}))
     impatient = AnthropicModel(api_key=KEY, base_url=wire.url, deadline=0.2)
     failed = await failure(impatient)
@@ -229,6 +231,7 @@ async def test_a_rate_limit_passes_a_spend_limit_does_not(wire: Wire, model: Ant
 
 
 async def test_a_wrong_key_stays_wrong_for_a_minute(wire: Wire, model: AnthropicModel) -> None:
+    """C086: a key that is wrong stays wrong."""
     wire.says(error(401, "authentication_error", f"invalid x-api-key {KEY}"))
     first = await failure(model)
     assert "ANTHROPIC_API_KEY" in first.message

@@ -6,7 +6,9 @@ import asyncio
 import random
 import signal
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 import httpx2
@@ -19,7 +21,7 @@ from gligabao_mcp.wiring import open_core
 from storage.vectors import LanceIndex
 from tests.conftest import Tables, new_database
 from tests.facts import edge, tell_facts
-from tests.processes import Served, environment, serve, stdio
+from tests.processes import environment, launch, served
 from tests.requirements import requirement
 from tests.wire import Wire, embeddings
 
@@ -40,26 +42,35 @@ def told(index: int, who: str) -> list[dict[str, str]]:
     return [*facts, contested(index, who)] if index % 25 == 0 else facts
 
 
-async def test_a_stdio_server_and_serve_write_one_database_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("embedded", [False, True], ids=["facts alone", "facts and vectors"])
+async def test_a_stdio_server_and_serve_write_one_database_at_once(tmp_path: Path, embedded: bool) -> None:
+    """C074: correctness rests on the database, not on locks of one process."""
     failures: list[str] = []
+    slow: list[int] = []
 
-    async def over_stdio() -> None:
-        async with Client(stdio(tmp_path)) as client:
-            for index in range(WRITES):
-                arguments = {"text": f"stdio told {index}", "edges": told(index, "stdio")}
-                result = await client.call_tool("remember", arguments)
-                failures.extend([str(result.structured_content)] if result.is_error else [])
+    async def over_stdio(client: Client, index: int) -> None:
+        arguments = {"text": f"stdio told {index}", "edges": told(index, "stdio")}
+        result = await client.call_tool("remember", arguments)
+        failures.extend([str(result.structured_content)] if result.is_error else [])
 
-    async def over_rest(url: str) -> None:
-        async with httpx2.AsyncClient(base_url=url, timeout=60) as client:
-            for index in range(WRITES):
-                body = {"user_id": "local", "text": f"rest told {index}", "edges": told(index, "rest")}
-                response = await client.post("/v1/gb/remember", json=body)
-                failures.extend([response.text] if response.status_code != 200 else [])
+    async def over_rest(client: httpx2.AsyncClient, index: int) -> None:
+        body = {"user_id": "local", "text": f"rest told {index}", "edges": told(index, "rest")}
+        response = await client.post("/v1/gb/remember", json=body)
+        failures.extend([response.text] if response.status_code != 200 else [])
+        slow.extend([index] if response.json().get("vectors_pending") else [])
 
-    with serve(tmp_path) as server:
-        await asyncio.gather(over_stdio(), over_rest(server.url))
+    async def write(over: Callable[..., Awaitable[None]], client: object) -> None:
+        for index in range(WRITES):
+            await over(client, index)
 
+    with Wire() as wire:
+        wire.always(embeddings(close_texts))
+        keys = with_embedder(wire) if embedded else {}
+        with served(tmp_path, **keys) as (url, _):
+            async with Client(launch(tmp_path, **keys)) as client, httpx2.AsyncClient(base_url=url, timeout=60) as rest:
+                await asyncio.gather(write(over_stdio, client), write(over_rest, rest))
+
+    assert slow == [], "each brings its own vectors, however many the other one has waiting"
     assert failures == []
     tables = Tables(sa.create_engine(f"sqlite:///{tmp_path / 'gligabao.db'}"))
     assert tables.count("gb_artifacts") == 2 * WRITES
@@ -77,6 +88,11 @@ async def test_a_stdio_server_and_serve_write_one_database_at_once(tmp_path: Pat
     tables.engine.dispose()
 
 
+def with_embedder(wire: Wire) -> dict[str, str]:
+    """The environment of a process whose embedder is that server."""
+    return {"OPENAI_API_KEY": "x", "OPENAI_BASE_URL": f"{wire.url}/v1", "GLIGABAO_EMBEDDING_DIMENSIONS": "8"}
+
+
 def close_texts(text: str) -> list[float]:
     """A vector of eight numbers for a text, the same each time."""
     dice = random.Random(text)
@@ -85,14 +101,14 @@ def close_texts(text: str) -> list[float]:
 
 @requirement("embed.repair")
 async def test_a_killed_server_loses_no_acknowledged_memory_and_no_vector(tmp_path: Path) -> None:
+    """C071: killed at any moment, the store opens and is whole."""
     acknowledged: list[str] = []
     dice = random.Random(7)
     with Wire() as wire:
         wire.always(embeddings(close_texts))
-        keys = {"OPENAI_API_KEY": "x", "OPENAI_BASE_URL": f"{wire.url}/v1", "GLIGABAO_EMBEDDING_DIMENSIONS": "8"}
-        for round_ in range(5):
-            with serve(tmp_path, **keys) as server:
-                acknowledged += await _write_until_killed(server, round_, dice.uniform(0, 0.5))
+        for round_ in range(3):
+            with served(tmp_path, **with_embedder(wire)) as (url, process):
+                acknowledged += await _write_until_killed(url, process, round_, dice.uniform(0, 0.5))
 
         config = Config(home=tmp_path)
         tables = Tables(sa.create_engine(f"sqlite:///{tmp_path / 'gligabao.db'}"))
@@ -114,10 +130,10 @@ async def test_a_killed_server_loses_no_acknowledged_memory_and_no_vector(tmp_pa
         tables.engine.dispose()
 
 
-async def _write_until_killed(server: Served, round_: int, lives: float) -> list[str]:
+async def _write_until_killed(url: str, process: Popen[bytes], round_: int, lives: float) -> list[str]:
     """The texts that were acknowledged before the server died, so many seconds after the first of them."""
     done: list[str] = []
-    async with httpx2.AsyncClient(base_url=server.url, timeout=30) as client:
+    async with httpx2.AsyncClient(base_url=url, timeout=30) as client:
         for index in range(50):
             text = f"round {round_} fact {index}"
             edges = [{"source": f"person {index}", "relation": "likes", "target": f"thing {round_} {index}"}]
@@ -128,7 +144,7 @@ async def _write_until_killed(server: Served, round_: int, lives: float) -> list
             assert response.status_code == 200, response.text
             done.append(text)
             if index == 0:
-                asyncio.get_running_loop().call_later(lives, server.process.send_signal, signal.SIGKILL)
+                asyncio.get_running_loop().call_later(lives, process.send_signal, signal.SIGKILL)
     return done
 
 
