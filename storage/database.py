@@ -27,6 +27,7 @@ TRIES = 3
 _AGAIN = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03"}
 # The session's time zone is ours: in another one a date of year 1 or 9999 may be no date of Python's any more.
 _SESSION = ("SET TIME ZONE 'UTC'", f"SET lock_timeout = {BUSY_MS}")
+_SYNCHRONOUS = {"durable": "PRAGMA synchronous = FULL", "relaxed": "PRAGMA synchronous = NORMAL"}
 _NO_WAIT = sa.text("SET LOCAL synchronous_commit = off")
 
 
@@ -41,27 +42,31 @@ class Database:
     def __init__(self, url: str, *, durable: bool = True) -> None:
         self.url = _read_url(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
-        self.engine = self._sqlite_engine(durable) if self.sqlite else _server_engine(self.url)
-        self._relaxed = self._sqlite_engine(durable=False) if self.sqlite else self.engine
+        self.durable = durable
+        self.engine = self._sqlite_engine() if self.sqlite else _server_engine(self.url)
         self._writer = ThreadPoolExecutor(1, "gligabao-sql-writer")
         self._readers = ThreadPoolExecutor(4, "gligabao-sql-reader")
 
-    def _sqlite_engine(self, durable: bool) -> Engine:
+    def _sqlite_engine(self) -> Engine:
         path = Path(str(self.url.database))
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
             path.touch(mode=0o600)
-        engine = sa.create_engine(self.url, connect_args={"isolation_level": None, "check_same_thread": False})
+        # The connection that was used last is used next: its pages and prepared statements are still warm.
+        arguments = {"isolation_level": None, "check_same_thread": False, "cached_statements": 512}
+        engine = sa.create_engine(self.url, connect_args=arguments, pool_use_lifo=True)
 
         def connected(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
             connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
             _switch_to_wal(connection)
-            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            connection.execute(f"PRAGMA synchronous = {'FULL' if self.durable else 'NORMAL'}")
             connection.execute("PRAGMA foreign_keys = ON")
 
         def begin(connection: Connection) -> None:
-            immediate = connection.get_execution_options().get("immediate", False)
-            connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+            mode = connection.get_execution_options().get("writes")
+            if mode and self.durable:
+                connection.exec_driver_sql(_SYNCHRONOUS[mode])
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if mode else "BEGIN")
 
         event.listen(engine, "connect", connected)
         event.listen(engine, "begin", begin)
@@ -91,10 +96,10 @@ class Database:
 
     def write_now(self, work: Callable[[Connection], T], relaxed: bool = False) -> T:
         """`write` for callers outside the event loop."""
-        engine = self._relaxed if relaxed else self.engine
+        mode = "relaxed" if relaxed else "durable"
 
         def write() -> T:
-            with engine.connect().execution_options(immediate=True) as connection, connection.begin():
+            with self.engine.connect().execution_options(writes=mode) as connection, connection.begin():
                 if relaxed and not self.sqlite:
                     connection.execute(_NO_WAIT)
                 return work(connection)
@@ -119,7 +124,6 @@ class Database:
         self._writer.shutdown()
         self._readers.shutdown()
         self.engine.dispose()
-        self._relaxed.dispose()
 
 
 def _read_url(url: str) -> URL:

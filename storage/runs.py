@@ -107,7 +107,7 @@ class SqlRuns:
 
     def _save(self, connection: Connection, run: RunOf, records: Sequence[StageRecord]) -> list[list[int]]:
         """Writes the stages; for each, the ids of the calls that had no row yet."""
-        ids = [self._insert_inferences(connection, record.unrecorded, run) for record in records]
+        ids = [self._insert_inferences(connection, list(record.unrecorded), run) for record in records]
         rows = [_stage_row(run, record, new) for record, new in zip(records, ids, strict=True)]
         if rows:
             connection.execute(_upsert_stages(connection.dialect.name), rows)
@@ -131,10 +131,10 @@ class SqlRuns:
 
 
 def _recorded(records: Sequence[StageRecord], ids: list[list[int]] | None) -> None:
-    """Once they are committed, the calls have their ids."""
+    """Once they are committed, the calls have their ids. A stage may have made further ones meanwhile."""
     for record, new in zip(records, ids or (), strict=False):
         record.inference_ids += new
-        record.unrecorded.clear()
+        del record.unrecorded[: len(new)]
 
 
 def _stage_row(run: RunOf, record: StageRecord, new_ids: list[int]) -> dict[str, object]:

@@ -25,6 +25,7 @@ LEASE = timedelta(seconds=30)
 
 # Building a statement costs more than running it, so the hot ones are built once.
 _MINE = (t.datasets.c.user_id == sa.bindparam("whose")) & (t.datasets.c.name == sa.bindparam("dataset"))
+_NOW = sa.bindparam("now", type_=t.Time)
 _NEXT_COMMIT = (
     sa.update(t.datasets)
     .where(_MINE)
@@ -32,10 +33,10 @@ _NEXT_COMMIT = (
         head_seq=t.datasets.c.head_seq + 1,
         embedding_model=sa.func.coalesce(t.datasets.c.embedding_model, sa.bindparam("model", type_=sa.String)),
         embedding_dim=sa.func.coalesce(t.datasets.c.embedding_dim, sa.bindparam("dim", type_=sa.Integer)),
+        head_at=sa.case((t.datasets.c.head_at > _NOW, t.datasets.c.head_at), else_=_NOW),
     )
     .returning(*DATASET.selected_columns, t.datasets.c.head_at)
 )
-_COMMIT_TIME = sa.update(t.datasets).where(t.datasets.c.id == sa.bindparam("row"))
 _NAMED = ENTITY.where(
     t.entities.c.dataset_id == sa.bindparam("dataset"),
     t.entities.c.name_key.in_(sa.bindparam("keys", expanding=True)),
@@ -102,9 +103,7 @@ class _Store:
             self._insert_or_ignore(t.datasets, [fresh], ["user_id", "name"])
         index = (change.vectors.model, change.vectors.dim) if change.vectors else (None, None)
         values = {"whose": change.user_id, "dataset": change.dataset, "model": index[0], "dim": index[1]}
-        *dataset, last = self.connection.execute(_NEXT_COMMIT, values).one()
-        now = max(change.clock(), last) if last else change.clock()
-        self.connection.execute(_COMMIT_TIME, {"row": dataset[0], "head_at": now})
+        *dataset, now = self.connection.execute(_NEXT_COMMIT, values | {"now": change.clock()}).one()
         return dataset_of(dataset), now
 
     def _refuse_if_stale(self, entity_ids: set[int]) -> None:

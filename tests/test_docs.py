@@ -103,4 +103,5 @@ def test_every_path_that_a_document_names_is_there(document: str) -> None:
 def test_the_two_commands_stand_at_the_top_of_the_readme() -> None:
     commands = re.findall(r"^    (make \w+)", README, re.MULTILINE)
     assert commands[:2] == ["make demo", "make test"]
+    assert "python -m benchmarks.extraction" in README, "the numbers of the embedded engine come with their command"
     assert "make test" in (ROOT / ".ci" / "run").read_text("utf-8")

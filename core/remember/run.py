@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -27,7 +28,7 @@ class StageScope:
         self.record.unrecorded += [ModelCall(kind, stage or self.record.stage, i) for i in inferences]
 
     async def __aenter__(self) -> StageScope:
-        await self.run.started(self.record)
+        await self.run.changed(self.record)
         return self
 
     async def __aexit__(
@@ -38,6 +39,7 @@ class StageScope:
         self.record.status = "failed" if failure else "succeeded"
         self.record.error = reason(failure) if failure else self.record.error
         self.record.finished_at = self.run.core.clock()
+        await self.run.changed(self.record)
 
 
 def reason(failure: BaseException) -> str:
@@ -45,18 +47,22 @@ def reason(failure: BaseException) -> str:
     return failure.message if isinstance(failure, GligabaoError) else type(failure).__name__
 
 
+# Steps that follow each other faster than this share one write: nobody could have watched them.
+SOON = 0.05
+
+
 @dataclass(slots=True)
 class Run:
-    """One execution of remember. Its row is written when it starts and at every step, so that it can be watched: the
-    end of a stage goes into the same write as the start of the next."""
+    """One execution of remember. Its row is written when it starts and at every step, so that it can be watched."""
 
     core: Core
     of: RunOf
     parameters: Mapping[str, object]
     notes: list[str] = field(default_factory=list[str])
     _records: dict[str, StageRecord] = field(default_factory=dict[str, StageRecord])
-    _ended: list[StageRecord] = field(default_factory=list[StageRecord])
-    """What the last write does not hold yet."""
+    _unwritten: dict[str, StageRecord] = field(default_factory=dict[str, StageRecord])
+    _soon: asyncio.TimerHandle | None = None
+    _writing: asyncio.Task[None] | None = None
 
     @classmethod
     @asynccontextmanager
@@ -75,14 +81,24 @@ class Run:
         record.status, record.error = "started", None
         return StageScope(self, record)
 
-    async def started(self, record: StageRecord) -> None:
-        """Writes that a stage started, and how the one before it ended; with the first stage the run begins."""
-        if not self._ended:
+    async def changed(self, record: StageRecord) -> None:
+        """Notes that a stage started or ended. With the first one the run begins; the others are written soon."""
+        if len(self._records) == 1 and self.of.run_id is None:
             self.of = replace(self.of, run_id=await self.core.runs.start(self.of, self.parameters, record))
-        else:
-            await self.core.runs.stages(self.of, [*(r for r in self._ended if r is not record), record])
-        self._ended = [record]
+            return
+        self._unwritten[record.stage] = record
+        if self._soon is None:
+            self._soon = asyncio.get_running_loop().call_later(SOON, self._write)
+
+    def _write(self) -> None:
+        records, self._unwritten, self._soon = list(self._unwritten.values()), {}, None
+        self._writing = asyncio.create_task(self.core.runs.stages(self.of, records))
 
     async def finish(self, artifact_id: int | None, error: str | None = None) -> None:
         """The end of the run: succeeded with an artifact, or failed with an error."""
-        await self.core.runs.finish(self.of, self._ended, artifact_id=artifact_id, error=error)
+        if self._soon is not None:
+            self._soon.cancel()
+        if self._writing is not None:
+            await self._writing
+        unwritten = list(self._unwritten.values())
+        await self.core.runs.finish(self.of, unwritten, artifact_id=artifact_id, error=error)

@@ -272,7 +272,7 @@ async def test_the_newest_hundred_facts_are_read(plain: Core, model: ScriptedMod
 
 
 async def test_odd_words_are_found_as_they_are(plain: Core, tables: Tables) -> None:
-    """C104 only stopwords, C106 compounds, C107 short and odd words, C109 quotes and SQL, C110 scripts without spaces."""
+    """C104 only stopwords, C106 compounds, C107 short and odd words, C109 quotes, C110 scripts without spaces."""
     joke = "O'Brien; DROP TABLE gb_edges;--"
     await tell_facts(
         plain,

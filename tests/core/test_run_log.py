@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import socket
@@ -16,6 +17,7 @@ from core.engine import PromptedEngine
 from core.errors import ModelFailed
 from core.inferences import Choice
 from core.ports import Completion, Prompt
+from core.remember.run import SOON
 from core.remember.stages import STAGES
 from gligabao_mcp.providers.scripted import ScriptedModel
 from tests.conftest import Opener, Tables
@@ -34,6 +36,7 @@ class Watched:
         self.seen: list[tuple[str, dict[str, str]]] = []
 
     async def complete(self, prompt: Prompt, choice: Choice) -> Completion:
+        await asyncio.sleep(2 * SOON)  # as long as a model thinks
         run = self.tables.rows("SELECT id, status FROM gb_remember_runs ORDER BY id DESC LIMIT 1")[0]
         self.seen.append((run["status"], statuses(self.tables, run["id"])))
         return await self.scripted.complete(prompt, choice)

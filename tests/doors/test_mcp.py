@@ -192,8 +192,8 @@ async def test_calls_that_are_given_up_leave_the_server_fit(client: Client, wire
             tasks.start_soon(client.call_tool, "query", {"query": "Where does Alice live?"})
             await asked.wait()
             tasks.cancel_scope.cancel()
-    wire.forget()
-    wire.says(api.chat(json.dumps({"answer": "In Paris.", "entities": [], "edges": [1]})))
+    # For whoever asks: the server may still be at work on a call that was given up.
+    wire.always(api.chat(json.dumps({"answer": "In Paris.", "entities": [], "edges": [1]})))
     found = await client.call_tool("query", {"query": "Where does Alice live?"})
     assert found.structured_content["answer"] == "In Paris."
 
