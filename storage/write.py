@@ -103,8 +103,11 @@ class _Store:
             self._insert_or_ignore(t.datasets, [fresh], ["user_id", "name"])
         index = (change.vectors.model, change.vectors.dim) if change.vectors else (None, None)
         values = {"whose": change.user_id, "dataset": change.dataset, "model": index[0], "dim": index[1]}
-        *dataset, now = self.connection.execute(_NEXT_COMMIT, values | {"now": change.clock()}).one()
-        return dataset_of(dataset), now
+        *row, now = self.connection.execute(_NEXT_COMMIT, values | {"now": change.clock()}).one()
+        dataset = dataset_of(row)
+        if change.vectors is not None and not dataset.takes(change.vectors.model, change.vectors.dim):
+            raise Stale("another process gave the dataset its embedding model meanwhile")
+        return dataset, now
 
     def _refuse_if_stale(self, entity_ids: set[int]) -> None:
         read = self.change.read_seq or 0

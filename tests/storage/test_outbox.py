@@ -167,3 +167,18 @@ def test_a_server_that_is_not_there_is_said_to_be_out_of_reach() -> None:
 async def test_a_sqlite_url_is_a_file_like_any_other(tmp_path: Any) -> None:
     async with open_core(Config(db=f"sqlite:///{tmp_path}/here.db")):
         assert (tmp_path / "here.db").exists()
+
+
+async def test_two_embedders_that_meet_at_a_new_dataset_do_not_mix_their_vectors(
+    config: Config, tables: Tables
+) -> None:
+    small = Providers(NoEngine(), HashEmbedder(dim=8, model="small"))
+    async with open_core(config, Providers(NoEngine(), HashEmbedder())) as one, open_core(config, small) as two:
+        told = await asyncio.gather(
+            tell_facts(one, edge("Ann", "knows", "Ben")), tell_facts(two, edge("Cem", "knows", "Dia"))
+        )
+    (dataset,) = tables.rows("SELECT embedding_model FROM gb_datasets")
+    assert dataset["embedding_model"] in ("hash-1", "small")
+    assert sorted(response.vectors_pending or 0 for response in told) == [0, 3]
+    late = next(response for response in told if response.vectors_pending)
+    assert late.warnings and "wait for the model that does" in late.warnings[0]
