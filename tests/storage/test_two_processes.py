@@ -27,8 +27,6 @@ from tests.wire import Wire, embeddings
 
 pytestmark = pytest.mark.anyio
 
-WRITES = 300
-
 
 def contested(index: int, who: str) -> dict[str, str]:
     """Two subjects that both writers speak of: one says Paris, the other Berlin."""
@@ -42,8 +40,8 @@ def told(index: int, who: str) -> list[dict[str, str]]:
     return [*facts, contested(index, who)] if index % 25 == 0 else facts
 
 
-@pytest.mark.parametrize("embedded", [False, True], ids=["facts alone", "facts and vectors"])
-async def test_a_stdio_server_and_serve_write_one_database_at_once(tmp_path: Path, embedded: bool) -> None:
+@pytest.mark.parametrize(("writes", "embedded"), [(300, False), (100, True)], ids=["facts alone", "facts and vectors"])
+async def test_a_stdio_server_and_serve_write_one_database_at_once(tmp_path: Path, writes: int, embedded: bool) -> None:
     """C074: correctness rests on the database, not on locks of one process."""
     failures: list[str] = []
     slow: list[int] = []
@@ -60,7 +58,7 @@ async def test_a_stdio_server_and_serve_write_one_database_at_once(tmp_path: Pat
         slow.extend([index] if response.json().get("vectors_pending") else [])
 
     async def write(over: Callable[..., Awaitable[None]], client: object) -> None:
-        for index in range(WRITES):
+        for index in range(writes):
             await over(client, index)
 
     with Wire() as wire:
@@ -73,18 +71,18 @@ async def test_a_stdio_server_and_serve_write_one_database_at_once(tmp_path: Pat
     assert slow == [], "each brings its own vectors, however many the other one has waiting"
     assert failures == []
     tables = Tables(sa.create_engine(f"sqlite:///{tmp_path / 'gligabao.db'}"))
-    assert tables.count("gb_artifacts") == 2 * WRITES
+    assert tables.count("gb_artifacts") == 2 * writes
     people = tables.rows(
         "SELECT name FROM gb_entities WHERE name LIKE 'shared %' OR name LIKE 'stdio %' OR name LIKE 'rest %'"
     )
-    assert len(people) == len({row["name"] for row in people}) == WRITES // 2 * 3
-    assert tables.rows("SELECT count(*) AS n FROM gb_edges WHERE relation = 'knows'")[0]["n"] == WRITES // 2 * 3
+    assert len(people) == len({row["name"] for row in people}) == writes // 2 * 3
+    assert tables.rows("SELECT count(*) AS n FROM gb_edges WHERE relation = 'knows'")[0]["n"] == writes // 2 * 3
     still_open = tables.rows(
         "SELECT s.name FROM gb_edges e JOIN gb_entities s ON s.id = e.source_id"
         " WHERE e.relation = 'lives_in' AND e.invalid_at IS NULL AND e.expired_at IS NULL"
     )
     assert sorted(row["name"] for row in still_open) == ["Rival 0", "Rival 1"]
-    assert tables.rows("SELECT seq FROM gb_commits ORDER BY seq")[-1]["seq"] == 2 * WRITES
+    assert tables.rows("SELECT seq FROM gb_commits ORDER BY seq")[-1]["seq"] == 2 * writes
     tables.engine.dispose()
 
 
