@@ -109,8 +109,8 @@ def _failures(as_json: bool = False) -> Generator[None]:
     """Ends the command with the text and the exit code of what went wrong."""
     try:
         yield
-    except (click.ClickException, click.Abort, click.exceptions.Exit):
-        raise
+    except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+        raise  # click knows what to do, also when whoever read the output (`| head`) has gone
     except Exception as error:
         from gligabao_mcp.errors import failure
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from core.config import Config
 from gligabao_mcp.cli import cli
 from gligabao_mcp.operations import OPERATIONS
 from gligabao_mcp.settings import flag, is_secret
+from tests.processes import COMMAND, environment
 from tests.requirements import requirement
 
 EDGES = json.dumps([{"source": "Alice", "target": "Berlin", "relation": "lives in", "valid_at": "2025-01-31"}])
@@ -160,3 +162,15 @@ def test_completion_completes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [item.value for item in complete.get_completions([], "re")] == ["remember"]
     assert "--session-id" in [item.value for item in complete.get_completions(["query"], "--se")]
     assert [item.value for item in complete.get_completions(["query", "--llm"], "lo")] == ["local"]
+
+
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+    """As in `gligabao status | head -1`."""
+    command = [*COMMAND, "status", "--json"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(tmp_path)
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        said = process.stderr.read().decode()
+    assert "internal error" not in said and "Traceback" not in said
