@@ -88,11 +88,13 @@ def _given_or_none(_context: click.Context, _param: click.Parameter, value: tupl
     return value or None
 
 
-def _settings(flags: Mapping[str, object]) -> Settings:
-    """The settings in force, with logging started: to stderr, never to stdout."""
+def _settings(flags: Mapping[str, object], *, server: bool = False) -> Settings:
+    """The settings in force, with logging started: to stderr, never to stdout. Who types a command reads its output,
+    and no warnings meant for the log of a server, unless they are asked for."""
     given = {name: value for name, value in flags.items() if name in Config.model_fields}
     settings = load(given, os.environ)
-    _start_logging(settings.config.log_level)
+    asked = server or settings.sources["log_level"] != "default"
+    _start_logging(settings.config.log_level if asked else "error")
     return settings
 
 
@@ -133,7 +135,7 @@ def _echo_json(body: Mapping[str, Any]) -> None:
 def serve(**flags: Any) -> None:
     """Serve REST and MCP over HTTP, on this machine alone by default."""
     with _failures():
-        config = _settings(flags).config
+        config = _settings(flags, server=True).config
         from gligabao_mcp.serve import run
 
         run(config)
@@ -147,7 +149,7 @@ def stdio(**flags: Any) -> None:
 
     wire = Wire()
     with _failures():
-        run(_settings(flags).config, os.environ, wire)
+        run(_settings(flags, server=True).config, os.environ, wire)
 
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
