@@ -51,10 +51,12 @@ async def execute(core: Core, told: Telling, given: Given | None, choices: dict[
     extraction = await _read(core, told, given, choices["extract_graph"], run)
     engine = _comparer(core.engine, given)
     for attempt in range(TRIES):
+        said = len(run.notes)
         try:
             stored, later = await _place(core, told, extraction, engine, choices["resolve_edges"], run)
             return Remembered(extraction, stored, await embed(stored, core.vectors, later=later))
         except Stale:
+            del run.notes[said:]  # the next try says it again
             await asyncio.sleep(random.uniform(0, 0.05) * (attempt + 1))
     raise Conflict("other writers kept changing the facts about the same entities; nothing was stored, try again")
 

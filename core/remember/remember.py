@@ -234,7 +234,7 @@ def _response(request: RememberRequest, told: Telling, remembered: pipeline.Reme
         entities=_entities(remembered),
         edges=[EdgeItem.of(edge, described=True) for edge in stored.edges],
         invalidated_edges=list(stored.invalidated),
-        warnings=list(dict.fromkeys(run.notes)) or None,
+        warnings=run.notes or None,
         **_vector_counts(stored, indexed),
     )
     if indexed.failed:
