@@ -180,9 +180,6 @@ class Known:
     """For the index of a new fact: every stored fact of the same source, target and relation, closed ones too."""
 
 
-NOTHING_KNOWN = Known(seq=0)
-
-
 @dataclass(frozen=True, slots=True)
 class Artifact:
     """A source to be stored. `valid_at` is its reference time."""

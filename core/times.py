@@ -80,9 +80,4 @@ def zone_of(stated: datetime) -> tzinfo:
     return stated.tzinfo or UTC
 
 
-def midnight(moment: datetime) -> datetime:
-    """The first instant of the moment's day, in its own zone."""
-    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
-
-
 MICROSECOND = timedelta(microseconds=1)

@@ -76,10 +76,7 @@ class VectorOutbox:
         """Repairs at once and then every 30 s, and tidies the index, until cancelled."""
         while True:
             await self.repair()
-            try:
-                await asyncio.to_thread(self.index.tidy)
-            except (OSError, RuntimeError) as failure:
-                log.warning("the vector index could not be compacted: %s", type(failure).__name__)
+            await asyncio.to_thread(self.index.tidy)
             await asyncio.sleep(TIDY_EVERY)
 
     async def pending(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Sequence
@@ -12,11 +13,15 @@ from typing import Any, cast
 
 from core.ports import Hit
 
+log = logging.getLogger(__name__)
+
 # The library writes a warning per query to stderr otherwise, and an MCP host shows stderr to its user.
 os.environ.setdefault("LANCE_LOG", "error")
 
 # Each upsert leaves a fragment and a version, and both make the next one slower.
 OPTIMIZE_EVERY = 64
+# Older versions go: long enough for any search that still reads one, short enough that a busy hour leaves no thousands.
+RETENTION = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ class LanceIndex:
             table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(batch)
             self._writes[name] = self._writes.get(name, 0) + 1
             if self._writes[name] % OPTIMIZE_EVERY == 0:
-                table.optimize(cleanup_older_than=timedelta(minutes=1))
+                _compact(table, RETENTION)
 
     def search(self, dataset_id: int, index: str, vectors: Sequence[bytes], limit: int) -> list[list[Hit]]:
         """For each vector the nearest rows by cosine, most similar first; none where the table is not there.
@@ -94,11 +99,11 @@ class LanceIndex:
             else set(table.search().select(["ref_id"]).limit(None).to_arrow()["ref_id"].to_pylist())
         )
 
-    def tidy(self, older_than: timedelta = timedelta(minutes=1)) -> None:
+    def tidy(self, older_than: timedelta = RETENTION) -> None:
         """Compacts every table that was written, and prunes its versions older than that."""
         with self._lock:
             for name in self._writes:
-                self._tables[name].optimize(cleanup_older_than=older_than)
+                _compact(self._tables[name], older_than)
             self._writes.clear()
 
     def versions(self, dataset_id: int, index: str) -> int:
@@ -145,6 +150,15 @@ _SINGULAR = {"entities": "entity", "edges": "edge"}
 def table_name(dataset_id: int, index: str) -> str:
     """The name of the table of one dataset and index."""
     return f"dataset-{dataset_id}-{index}"
+
+
+def _compact(table: Any, older_than: timedelta) -> None:
+    """Fewer fragments and versions. It may lose against another process that writes the table at this moment: then the
+    rows are there all the same, and the next time does it."""
+    try:
+        table.optimize(cleanup_older_than=older_than)
+    except (OSError, RuntimeError) as failure:
+        log.warning("the vector index could not be compacted: %s", type(failure).__name__)
 
 
 def _arrow() -> Any:

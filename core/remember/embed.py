@@ -1,4 +1,4 @@
-"""Stage embed: the vectors of what was stored, from the outbox into the index."""
+"""The vectors of what was stored, after the commit: from the outbox into the index."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from core.errors import GligabaoError, ModelFailed
-from core.graph import NOTHING_KNOWN, Dataset, EntityRef, Extraction, Known, entity_text
+from core.graph import Dataset, EntityRef, Extraction, Known, entity_text
 from core.ports import Embedder, GraphStore, Hit, VectorStore
 from core.remember.run import Run, StageScope
 from core.remember.stages import LOAD_CANDIDATES
@@ -30,7 +30,7 @@ async def load_candidates(
     A dataset that is not there yet has none. The similarity look-up is an aid: when it fails, names alone decide.
     """
     if dataset is None:
-        return NOTHING_KNOWN
+        return Known(seq=0)
     async with run.stage(LOAD_CANDIDATES) as entry:
         similar: dict[int, float] = {}
         if embedder is not None and vectors is not None and extraction.edges:

@@ -7,6 +7,7 @@ import struct
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from core.core import Core
 from core.errors import VectorsPending
 from gligabao_mcp.providers.scripted import HashEmbedder, ScriptedModel
 from storage.outbox import VectorOutbox
-from storage.vectors import LanceIndex, VectorRow
+from storage.vectors import OPTIMIZE_EVERY, LanceIndex, VectorRow
 from tests.conftest import Opener, Tables
 from tests.facts import ALICE_WORKS_AT_ACME, tell
 from tests.requirements import requirement
@@ -116,3 +117,28 @@ async def test_another_embedding_model_never_writes_into_an_index(
     assert tables.rows("SELECT embedding_model, embedding_dim FROM gb_datasets") == [
         {"embedding_model": "hash-1", "embedding_dim": usual}
     ]
+
+
+def test_a_compaction_that_fails_takes_no_write_with_it(tmp_path: Path) -> None:
+    """C076: two processes may compact at once, and one of them loses; its rows are there all the same."""
+    index = LanceIndex(str(tmp_path))
+    index.upsert(1, "edges", [row(1, 1, 0)])
+
+    class Losing:
+        """The table, in the moment in which another process was quicker."""
+
+        def __init__(self, table: Any) -> None:
+            self._table = table
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._table, name)
+
+        def optimize(self, **_: Any) -> None:
+            raise RuntimeError("commit conflict")
+
+    tables: dict[str, Any] = index._tables  # pyright: ignore[reportPrivateUsage]
+    tables["dataset-1-edges"] = Losing(tables["dataset-1-edges"])
+    for ref_id in range(2, OPTIMIZE_EVERY + 2):
+        index.upsert(1, "edges", [row(ref_id, 0, 1)])
+    index.tidy()
+    assert index.ids(1, "edges") == set(range(1, OPTIMIZE_EVERY + 2))
