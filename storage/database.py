@@ -43,6 +43,8 @@ class Database:
         self.url = _read_url(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self.durable = durable
+        self.name = Path(str(self.url.database)).stem if self.sqlite else str(self.url.database)
+        """The stem of the file, or what the database is called on its server."""
         self.engine = self._sqlite_engine() if self.sqlite else _server_engine(self.url)
         self._writer = ThreadPoolExecutor(1, "gligabao-sql-writer")
         self._readers = ThreadPoolExecutor(4, "gligabao-sql-reader")
@@ -94,6 +96,23 @@ class Database:
 
         return self._tried(read, "nothing was read")
 
+    def open_snapshot(self) -> Connection:
+        """A read transaction for whoever reads for long and closes it. It takes no place in the pool."""
+
+        def begin() -> Connection:
+            connection = self.engine.connect()
+            try:
+                if not self.sqlite:
+                    connection.execution_options(isolation_level="REPEATABLE READ")
+                connection.detach()
+                connection.begin()
+            except BaseException:
+                connection.close()
+                raise
+            return connection
+
+        return self._tried(begin, "nothing was read")
+
     def write_now(self, work: Callable[[Connection], T], relaxed: bool = False) -> T:
         """`write` for callers outside the event loop."""
         mode = "relaxed" if relaxed else "durable"
@@ -105,6 +124,19 @@ class Database:
                 return work(connection)
 
         return self._tried(write, "nothing was stored")
+
+    async def empty_log(self) -> None:
+        """Empties the write-ahead log of SQLite, so that what was deleted is in no file any more. Where a reader keeps
+        it, the next checkpoint does."""
+        if self.sqlite:
+            await asyncio.get_running_loop().run_in_executor(self._writer, self._empty_log)
+
+    def _empty_log(self) -> None:
+        connection = self.engine.raw_connection()
+        try:
+            connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            connection.close()
 
     def _tried(self, work: Callable[[], T], so_far: str) -> T:
         """The work, tried again a few times while the database is held or can't be reached."""

@@ -1,7 +1,8 @@
 """Every gb_ table, in one place, the same on SQLite and PostgreSQL.
 
-Times are UTC: TIMESTAMPTZ on PostgreSQL, fixed-width RFC 3339 text on SQLite, so that they sort. Ids are BIGINT. Every
-table of a dataset leads its indexes with dataset_id.
+Times are UTC: TIMESTAMPTZ on PostgreSQL, fixed-width RFC 3339 text on SQLite, so that they sort. Ids are BIGINT, and
+the id of a row that was purged never comes again: somebody may still hold it. Every table of a dataset leads its
+indexes with dataset_id. A change here needs its step in migrations.py.
 """
 
 from __future__ import annotations
@@ -66,8 +67,13 @@ datasets = sa.Table(
     sa.Column("embedding_dim", sa.Integer),
     sa.Column("head_seq", sa.BigInteger, nullable=False),
     sa.Column("head_at", Time),
+    # Which tables of the vector index are read and written; reindex builds the next ones beside them.
+    sa.Column("vector_generation", sa.Integer, nullable=False, server_default="0"),
+    # The tombstone that hides the whole dataset, 0 for none: its name is free for a new one meanwhile.
+    sa.Column("forgotten_id", Id, nullable=False, server_default="0"),
     sa.Column("created_at", Time, nullable=False),
-    sa.UniqueConstraint("user_id", "name"),
+    sa.UniqueConstraint("user_id", "name", "forgotten_id"),
+    sqlite_autoincrement=True,
 )
 
 artifacts = sa.Table(
@@ -77,11 +83,51 @@ artifacts = sa.Table(
     _dataset(),
     sa.Column("kind", sa.String, nullable=False),
     sa.Column("text", sa.Text, nullable=False),
+    # The text as words are looked for in it; null where its chunks are searched instead.
+    sa.Column("text_key", sa.Text),
+    # The vector index that its text belongs into: chunks, summaries or, for a text that is found by its facts, none.
+    sa.Column("index_name", sa.String),
     sa.Column("session_id", sa.String),
     sa.Column("valid_at", Time, nullable=False),
     sa.Column("created_at", Time, nullable=False),
     sa.Column("seq", sa.BigInteger, nullable=False),
+    sa.Column("run_id", Id),
+    sa.Column("parent_id", Id, sa.ForeignKey("gb_artifacts.id", ondelete="CASCADE")),
+    # Of a chunk: its place in the text of its parent, in code points, end exclusive.
+    sa.Column("chunk_index", sa.Integer),
+    sa.Column("start_offset", sa.Integer),
+    sa.Column("end_offset", sa.Integer),
+    sa.Column("tokens", sa.Integer),
+    sa.Column("overlap_tokens", sa.Integer),
+    # Who wrote a text that nobody told us: a summary, what was read from an image.
+    sa.Column("model_id", sa.String),
+    sa.Column("inference_id", Id),
+    # Of a message: who said it, and the id that its sender knows it by.
+    sa.Column("speaker", sa.String),
+    sa.Column("external_id", sa.String),
     sa.Index("gb_artifacts_session", "dataset_id", "session_id", "id"),
+    sa.Index("gb_artifacts_parent", "dataset_id", "parent_id", "chunk_index"),
+    sa.Index("gb_artifacts_run", "run_id"),
+    sa.Index("gb_artifacts_external", "dataset_id", "external_id", unique=True),
+    sqlite_autoincrement=True,
+)
+
+images = sa.Table(
+    "gb_images",
+    metadata,
+    sa.Column("artifact_id", Id, sa.ForeignKey("gb_artifacts.id", ondelete="CASCADE"), primary_key=True),
+    _dataset(),
+    sa.Column("sha256", sa.String, nullable=False),
+    sa.Column("media_type", sa.String, nullable=False),
+    sa.Column("width", sa.Integer, nullable=False),
+    sa.Column("height", sa.Integer, nullable=False),
+    sa.Column("bytes", sa.Integer, nullable=False),
+    sa.Column("theme", sa.String, nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("blocks", sa.JSON, nullable=False),
+    sa.Column("language", sa.String),
+    sa.Column("content", sa.LargeBinary),
+    sa.UniqueConstraint("dataset_id", "sha256"),
 )
 
 entities = sa.Table(
@@ -101,6 +147,23 @@ entities = sa.Table(
     sa.Column("text_seq", sa.BigInteger, nullable=False),
     sa.UniqueConstraint("dataset_id", "name_key", "type"),
     sa.Index("gb_entities_recent", "dataset_id", "updated_at", "id"),
+    sqlite_autoincrement=True,
+)
+
+# The names of entities that were merged into others: a text that says one of them means the other. former_id is the id
+# that the merged one had.
+aliases = sa.Table(
+    "gb_aliases",
+    metadata,
+    sa.Column("former_id", Id, primary_key=True, autoincrement=False),
+    _dataset(),
+    sa.Column("name", sa.String, nullable=False),
+    sa.Column("name_key", sa.String, nullable=False),
+    sa.Column("type", sa.String, nullable=False),
+    _link("entity_id", "gb_entities.id"),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Index("gb_aliases_name", "dataset_id", "name_key"),
+    sa.Index("gb_aliases_entity", "entity_id"),
 )
 
 # What a row said before it was changed, for reading at an earlier time; changed_at is when that ended.
@@ -145,6 +208,7 @@ edges = sa.Table(
     sa.Index("gb_edges_target", "dataset_id", "target_id", "created_at", "id"),
     sa.Index("gb_edges_closed_by", "dataset_id", "closed_by"),
     sa.Index("gb_edges_seq", "dataset_id", "created_seq"),
+    sqlite_autoincrement=True,
 )
 # Two processes can never both store the same fact as still true.
 sa.Index(
@@ -168,11 +232,16 @@ edge_versions = sa.Table(
     sa.Column("valid_at", Time, nullable=False),
     sa.Column("invalid_at", Time),
     sa.Column("expired_at", Time),
+    # Where those times came from; null for versions that were kept before there was such a column.
+    sa.Column("valid_at_source", sa.String),
+    sa.Column("invalid_at_source", sa.String),
+    sa.Column("closed_by", Id),
     sa.PrimaryKeyConstraint("edge_id", "seq"),
+    sa.Index("gb_edge_versions_closed_by", "dataset_id", "closed_by"),
 )
 
 
-def _provenance(kind: str) -> sa.Table:
+def _provenance(kind: str, *more: sa.Column[Any]) -> sa.Table:
     return sa.Table(
         f"gb_{kind}_artifacts",
         metadata,
@@ -180,16 +249,17 @@ def _provenance(kind: str) -> sa.Table:
         _link("artifact_id", "gb_artifacts.id"),
         _dataset(),
         sa.Column("seq", sa.BigInteger, nullable=False),
+        *more,
         sa.PrimaryKeyConstraint(f"{kind}_id", "artifact_id"),
         sa.Index(f"gb_{kind}_artifacts_artifact", "artifact_id"),
     )
 
 
-def _sessions(kind: str) -> sa.Table:
+def _sessions(kind: str, rows: str) -> sa.Table:
     return sa.Table(
         f"gb_{kind}_sessions",
         metadata,
-        _link(f"{kind}_id", f"gb_{'entities' if kind == 'entity' else 'edges'}.id"),
+        _link(f"{kind}_id", f"{rows}.id"),
         sa.Column("session_id", sa.String, nullable=False),
         _dataset(),
         sa.Column("first_seen_at", Time, nullable=False),
@@ -199,9 +269,12 @@ def _sessions(kind: str) -> sa.Table:
 
 
 entity_artifacts = _provenance("entity")
-edge_artifacts = _provenance("edge")
-entity_sessions = _sessions("entity")
-edge_sessions = _sessions("edge")
+# states_end: the artifact says when the fact ended, not only that it was so.
+edge_artifacts = _provenance("edge", sa.Column("states_end", sa.Boolean, nullable=False, server_default=sa.false()))
+entity_sessions = _sessions("entity", "gb_entities")
+edge_sessions = _sessions("edge", "gb_edges")
+# The sessions that told an image again; the one that told it first stands in its artifact.
+artifact_sessions = _sessions("artifact", "gb_artifacts")
 
 models = sa.Table(
     "gb_models",
@@ -240,6 +313,7 @@ inferences = sa.Table(
     sa.Column("error", sa.Text),
     sa.Index("gb_inferences_user", "user_id", "dataset", "created_at"),
     sa.Index("gb_inferences_run", "run_id"),
+    sa.Index("gb_inferences_time", "created_at"),
 )
 
 runs = sa.Table(
@@ -257,8 +331,39 @@ runs = sa.Table(
     sa.Column("created_at", Time, nullable=False),
     sa.Column("finished_at", Time),
     sa.Column("owner", sa.String, nullable=False),
+    # A caller's name for the call, and the SHA-256 of its request: sent again, it joins this run.
+    sa.Column("idempotency_key", sa.String),
+    sa.Column("request_sha256", sa.String),
+    # What the response of a run that succeeded said besides the rows that it stored: warnings, vectors, known messages.
+    sa.Column("outcome", sa.JSON(none_as_null=True)),
     sa.Index("gb_remember_runs_user", "user_id", "dataset", "id"),
     sa.Index("gb_remember_runs_status", "status", "id"),
+    sa.Index("gb_remember_runs_key", "user_id", "dataset", "idempotency_key", unique=True),
+)
+
+# The runs that wait for their turn or have it, in the order of their ids: one at a time for each dataset. The row goes
+# with the end of the run. A durable one holds its request, for whoever finds it after a crash.
+jobs = sa.Table(
+    "gb_jobs",
+    metadata,
+    sa.Column("run_id", Id, sa.ForeignKey("gb_remember_runs.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("user_id", sa.String, nullable=False),
+    sa.Column("dataset", sa.String, nullable=False),
+    sa.Column("request", sa.JSON(none_as_null=True)),
+    sa.Column("running", sa.Boolean, nullable=False),
+    sa.Column("owner", sa.String, nullable=False),
+    sa.Column("lease_until", Time, nullable=False),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Index("gb_jobs_dataset", "user_id", "dataset", "run_id"),
+)
+# Two processes can never both have the turn of a dataset.
+sa.Index(
+    "gb_jobs_one_running",
+    jobs.c.user_id,
+    jobs.c.dataset,
+    unique=True,
+    sqlite_where=jobs.c.running,
+    postgresql_where=jobs.c.running,
 )
 
 run_stages = sa.Table(
@@ -283,13 +388,52 @@ commits = sa.Table(
     sa.Column("artifact_id", Id),
     sa.Column("session_id", sa.String),
     sa.Column("counts", sa.JSON, nullable=False),
+    sa.Column("invalidated", sa.JSON),
     sa.Column("created_at", Time, nullable=False),
     sa.PrimaryKeyConstraint("dataset_id", "seq"),
+    sa.Index("gb_commits_run", "run_id"),
     sa.Index("gb_commits_time", "dataset_id", "created_at"),
 )
 
-# A vector waits here, its bytes with it, from the transaction that stored its row until the index has it. One without
-# bytes waits for an embedder that fits the dataset.
+# What was forgotten, or merged, and can be undone: the rows as they were, compressed JSON. A purged one keeps what was
+# removed, how much and when, and nothing of its content.
+tombstones = sa.Table(
+    "gb_tombstones",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("user_id", sa.String, nullable=False),
+    sa.Column("dataset", sa.String),
+    sa.Column("dataset_id", Id),
+    sa.Column("action", sa.String, nullable=False),
+    sa.Column("scope", sa.String, nullable=False),
+    sa.Column("target", sa.String),
+    sa.Column("counts", sa.JSON, nullable=False),
+    # Which ids it took away, and which facts those had been closed by: no content.
+    sa.Column("removed", sa.JSON, nullable=False),
+    sa.Column("content", sa.LargeBinary),
+    sa.Column("seq", sa.BigInteger),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Column("undo_until", Time),
+    sa.Column("undone_at", Time),
+    sa.Column("purged_at", Time),
+    sa.Index("gb_tombstones_user", "user_id", "id"),
+    sa.Index("gb_tombstones_dataset", "dataset_id", "id"),
+    sqlite_autoincrement=True,
+)
+
+# One row per call, the last ten thousand of them. No texts.
+events = sa.Table(
+    "gb_events",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Column("user_id", sa.String, nullable=False),
+    sa.Column("event", sa.JSON, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+# A vector waits here, its bytes with it, from the transaction that stored its row until the index has it (op upsert),
+# or the order to take one out of the index (op delete). One without bytes waits for an embedder that fits the dataset.
 vector_outbox = sa.Table(
     "gb_vector_outbox",
     metadata,
@@ -299,6 +443,7 @@ vector_outbox = sa.Table(
     sa.Column("ref_id", Id, nullable=False),
     sa.Column("text", sa.Text, nullable=False),
     sa.Column("vector", sa.LargeBinary),
+    sa.Column("op", sa.String, nullable=False, server_default="upsert"),
     sa.Column("seq", sa.BigInteger, nullable=False),
     sa.Column("owner", sa.String),
     sa.Column("lease_until", Time),
