@@ -11,6 +11,7 @@ from typing import Generic, TypeGuard, TypeVar, cast
 
 from core.extraction import RawEdge, RawEntity
 from core.graph import NOTHING, Verdict
+from core.images import MAX_BLOCK, MAX_BLOCKS, ROLES, THEMES, Block, ImageReading
 from core.ports import Answer
 from core.text import clean
 
@@ -39,6 +40,8 @@ _ESCAPE = re.compile(
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Enough for any real answer; keeps a text of nothing but brackets from costing seconds.
 _MAX_STARTS = 1000
+# Longer than any language tag that a model would write.
+MAX_LANGUAGE = 35
 
 
 def read_json(text: str, fits: Callable[[object], T | None]) -> T | None:
@@ -77,6 +80,16 @@ def read_graph(text: str) -> Usable[tuple[list[RawEntity], list[RawEdge]]] | Non
 def read_verdicts(text: str, new: int, ids: Collection[int]) -> Usable[list[Verdict]] | None:
     """One verdict for each of the `new` facts; ids that are not among `ids` are left out one by one."""
     return read_json(text, lambda value: _verdicts(value, new, ids))
+
+
+def read_summary(text: str) -> Usable[str] | None:
+    """The sentences of a summary."""
+    return read_json(text, _summary)
+
+
+def read_image_reading(text: str) -> Usable[ImageReading] | None:
+    """The theme, title and blocks of an extract_image answer."""
+    return read_json(text, _image_reading)
 
 
 def read_answer(text: str) -> Usable[Answer] | None:
@@ -149,7 +162,8 @@ def _edge(item: object) -> RawEdge | None:
     if source is None or target is None or relation is None:
         return None
     description = _words(fields.get("description")) or ""
-    return RawEdge(source, target, relation, description, _date(fields, "valid_at"), _date(fields, "invalid_at"))
+    dates = _date(fields, "valid_at"), _date(fields, "invalid_at")
+    return RawEdge(source, target, relation, description, *dates, message=_id(fields.get("message")) or 0)
 
 
 def _date(fields: dict[str, object], key: str) -> str | None:
@@ -238,10 +252,50 @@ class _Ballot:
         return known
 
 
+def _summary(value: object) -> Usable[str] | None:
+    text = _cleaned(_fields(value).get("summary"))
+    return Usable(text) if text else None
+
+
+def _image_reading(value: object) -> Usable[ImageReading] | None:
+    fields = _fields(value)
+    if not _is_list(fields.get("blocks")):
+        return None
+    blocks, odd = _kept(fields["blocks"], _block)
+    if odd and not blocks:  # nothing left of a list that held something is no empty list: its keys were others
+        return None
+    said = [block for block in blocks if block.text]
+    reading = ImageReading(
+        _one_of(THEMES, fields.get("theme"), "other"),
+        _cleaned(fields.get("title"))[:MAX_BLOCK],
+        tuple(said[:MAX_BLOCKS]),
+        _cleaned(fields.get("language"))[:MAX_LANGUAGE],
+    )
+    return Usable(reading, odd + len(said[MAX_BLOCKS:]))
+
+
+def _block(item: object) -> Block | None:
+    fields = {"text": item} if isinstance(item, str) else _fields(item)
+    if _words(fields.get("text")) is None:
+        return None
+    return Block(_cleaned(fields["text"])[:MAX_BLOCK], _one_of(ROLES, fields.get("role"), "other"))
+
+
+def _one_of(known: Sequence[T], value: object, default: T) -> T:
+    """The known word that is meant, however it is spaced and spelled."""
+    meant = "_".join((_words(value) or "").lower().split())
+    return next((word for word in known if word == meant), default)
+
+
+def _cleaned(value: object) -> str:
+    """A string as it can be stored anywhere, without white space around it."""
+    cleaned, _ = clean(_words(value) or "")
+    return str(cleaned).strip()
+
+
 def _answer(value: object) -> Usable[Answer] | None:
     fields = _fields(value)
-    cleaned, _ = clean(_words(fields.get("answer")) or "")
-    text = str(cleaned).strip()
+    text = _cleaned(fields.get("answer"))
     if not text:
         return None
     entities, odd_entities = _kept(_listed(fields.get("entities")), _id)

@@ -8,15 +8,19 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Literal, NoReturn, TypeVar
 
-from core.answers import Usable, read_answer, read_graph, read_verdicts
+from core.answers import Usable, read_answer, read_graph, read_image_reading, read_summary, read_verdicts
 from core.errors import ModelFailed, NotConfigured
-from core.extraction import read_extraction
-from core.graph import Edge, Extraction, StatedEdge, Verdict
+from core.extraction import read_extraction, read_messages
+from core.graph import Edge, Extraction, Message, StatedEdge, Verdict
+from core.images import Image, ImageReading
 from core.inferences import Choice, Inference
 from core.ports import Answer, Completion, LanguageModel, Prompt, Reply
 from core.prompts.extract_graph import extract_graph_prompt
+from core.prompts.extract_image import extract_image_prompt
+from core.prompts.extract_messages import extract_messages_prompt
 from core.prompts.query import query_prompt
 from core.prompts.resolve_edges import resolve_edges_prompt
+from core.prompts.summarize_chunk import summarize_chunk_prompt
 from core.query.subgraph import Subgraph
 
 T = TypeVar("T")
@@ -32,6 +36,10 @@ class PromptedEngine:
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
 
+    def asking(self, wrapped: Callable[[LanguageModel], LanguageModel]) -> PromptedEngine:
+        """The same engine, with something between it and its model."""
+        return PromptedEngine(wrapped(self._model))
+
     def require(self) -> None:
         """A language model is there."""
 
@@ -42,6 +50,21 @@ class PromptedEngine:
         model = reply.inferences[-1].model
         extraction = read_extraction(entities, edges, reference_time=reference_time, model_id=model)
         return Reply(extraction, reply.inferences, reply.notes)
+
+    async def extract_messages(self, messages: Sequence[Message], choice: Choice) -> Reply[Extraction]:
+        """What the messages state, each fact with the ones that say it."""
+        reply = await self._ask(extract_messages_prompt(messages), choice, read_graph)
+        entities, edges = reply.value
+        extraction = read_messages(entities, edges, messages, reply.inferences[-1].model)
+        return Reply(extraction, reply.inferences, reply.notes)
+
+    async def summarize(self, text: str, choice: Choice) -> Reply[str]:
+        """Two to four sentences."""
+        return await self._ask(summarize_chunk_prompt(text), choice, read_summary)
+
+    async def read_image(self, image: Image, choice: Choice) -> Reply[ImageReading]:
+        """What the model sees; a model that can't see answers with a failure of its own."""
+        return await self._ask(extract_image_prompt(image), choice, read_image_reading)
 
     async def resolve(
         self, new: Sequence[StatedEdge], candidates: Sequence[Edge], choice: Choice
@@ -125,6 +148,15 @@ class NoEngine:
         _refuse()
 
     async def extract(self, text: str, reference_time: datetime, choice: Choice) -> Reply[Extraction]:
+        _refuse()
+
+    async def extract_messages(self, messages: Sequence[Message], choice: Choice) -> Reply[Extraction]:
+        _refuse()
+
+    async def summarize(self, text: str, choice: Choice) -> Reply[str]:
+        _refuse()
+
+    async def read_image(self, image: Image, choice: Choice) -> Reply[ImageReading]:
         _refuse()
 
     async def resolve(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from core.graph import Extraction, StatedEdge, StatedEntity
+from core.graph import Extraction, Message, StatedEdge, StatedEntity
 from core.text import clean, display_name, entity_type, fold, name_key, relation, utf8_length
 from core.times import Moment, read_moment, utc, zone_of
 
@@ -38,6 +38,8 @@ class RawEdge:
     description: str = ""
     valid_at: str | None = None
     invalid_at: str | None = None
+    message: int = 0
+    """Which of the messages that were read together states it."""
 
 
 def read_extraction(
@@ -73,6 +75,68 @@ def read_extraction(
         twin = (*ends, edge.valid_at, edge.invalid_at)
         facts.setdefault(twin, edge)
     return Extraction(tuple(stated.values()), tuple(facts.values()), model_id, tuple(notes))
+
+
+def read_messages(
+    entities: Sequence[RawEntity], edges: Sequence[RawEdge], messages: Sequence[Message], model_id: str
+) -> Extraction:
+    """What a stretch of conversation states, each fact under the message that was named for it (an unknown one counts
+    as the first), each entity under the messages that name it or state a fact about it."""
+    said: list[list[RawEdge]] = [[] for _ in messages]
+    for edge in edges:
+        said[edge.message if 0 <= edge.message < len(messages) else 0].append(edge)
+    named: list[list[RawEntity]] = [[] for _ in messages]
+    keys = [
+        " ".join([fold(f"{m.speaker}: {m.text}"), *(name_key(name) for e in facts for name in (e.source, e.target))])
+        for m, facts in zip(messages, said, strict=True)
+    ]
+    for entity in entities:
+        key = name_key(entity.name)
+        for place in [i for i, text in enumerate(keys) if key and key in text] or [0]:
+            named[place].append(entity)
+    read = [
+        read_extraction(named[i], said[i], reference_time=message.reference_time, model_id=model_id)
+        for i, message in enumerate(messages)
+    ]
+    return together([spoken_by(message.speaker, one) for message, one in zip(messages, read, strict=True)])
+
+
+def together(extractions: Sequence[Extraction]) -> Extraction:
+    """What several sources that were read together state: each entity and fact once, with the sources that hold it."""
+    stated: dict[tuple[str, str], StatedEntity] = {}
+    facts: dict[tuple[object, ...], StatedEdge] = {}
+    for source, extraction in enumerate(extractions):
+        for entity in extraction.entities:
+            known = stated.get(key := (entity.ref.key, entity.type))
+            named = (*known.named_in, source) if known else (source,)
+            description = (known.description if known else "") or entity.description
+            stated[key] = replace(known or entity, description=description, named_in=named)
+        for edge in extraction.edges:
+            twin = (name_key(edge.source), name_key(edge.target), edge.relation, edge.valid_at, edge.invalid_at)
+            first = facts.get(twin)
+            facts[twin] = replace(first or edge, said_in=(*first.said_in, source) if first else (source,))
+    return Extraction(
+        tuple(stated.values()),
+        tuple(facts.values()),
+        next((e.model_id for e in extractions if e.model_id), ""),
+        tuple(note for extraction in extractions for note in extraction.notes),
+    )
+
+
+def spoken_by(speaker: str, extraction: Extraction) -> Extraction:
+    """The extraction with its nameless writer called by name: whoever says "I" in a message is its speaker."""
+    name, key = display_name(speaker), name_key(speaker)
+    if not key:
+        return extraction
+
+    def named(stated: str) -> str:
+        return name if name_key(stated) == WRITER else stated
+
+    entities = tuple(
+        replace(e, name=named(e.name), type="person") if name_key(e.name) == WRITER else e for e in extraction.entities
+    )
+    edges = tuple(replace(e, source=named(e.source), target=named(e.target)) for e in extraction.edges)
+    return replace(extraction, entities=entities, edges=edges)
 
 
 def only_named_in(text: str, extraction: Extraction) -> Extraction:

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple
 
+from core.images import ReadImage
 from core.text import name_key
 from core.times import Precision
 
 TimeSource = Literal["stated", "reference", "reconciled"]
 Kind = Literal["knowledge", "episode"]
+ArtifactKind = Literal["knowledge", "episode", "chunk", "chunk_summary", "image", "correction"]
+ArtifactIndex = Literal["chunks", "summaries"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,8 @@ class Dataset:
     head_seq: int
     embedding_model: str | None = None
     embedding_dim: int | None = None
+    generation: int = 0
+    """Which tables of the vector index are its own now."""
 
     def takes(self, model: str, dim: int) -> bool:
         """Whether its indexes hold, or may come to hold, vectors of that model: those of two models never mix."""
@@ -94,6 +99,15 @@ def edge_text(source: str, relation: str, target: str, description: str) -> str:
     return description.strip() or f"{source} {relation.replace('_', ' ')} {target}"
 
 
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A text as it is read, and when it was written: `reference_time` keeps the offset it was given with."""
+
+    text: str
+    reference_time: datetime
+    speaker: str = ""
+
+
 class EntityRef(NamedTuple):
     """How a text names an entity: by key, and by type where the text lists it (None: whatever type is stored)."""
 
@@ -108,6 +122,8 @@ class StatedEntity:
     name: str
     type: str
     description: str = ""
+    named_in: tuple[int, ...] = (0,)
+    """Which of the sources that were read together name it."""
 
     @property
     def ref(self) -> EntityRef:
@@ -129,6 +145,8 @@ class StatedEdge:
     valid_precision: Precision = "instant"
     invalid_precision: Precision | None = None
     inverted: bool = False
+    said_in: tuple[int, ...] = (0,)
+    """Which of the sources that were read together state it, the first one first."""
 
     @property
     def as_text(self) -> str:
@@ -156,6 +174,12 @@ class Verdict:
 
     duplicate_of: int | None = None
     contradicts: tuple[int, ...] = ()
+    outdates: tuple[int, ...] = ()
+    """Facts of the same extraction, by position, that this one contradicts: said earlier in the same conversation."""
+    restates: int | None = None
+    """A stored fact that the caller corrects: this one stands in its place."""
+    ends: int | None = None
+    """A stored fact that the caller corrects: it is that one, and says when it ended."""
 
 
 NOTHING = Verdict()
@@ -181,13 +205,46 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Artifact:
-    """A source to be stored. `valid_at` is its reference time."""
+class Span:
+    """The place of a chunk in its parent's text: code points, the end exclusive, so that text[start:end] is the chunk.
+    `overlap_tokens` of its tokens belong to the chunk before it too."""
 
-    kind: Kind
+    index: int
+    start: int
+    end: int
+    tokens: int
+    overlap_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A source to be stored. `valid_at` is its reference time.
+
+    Its parent is another artifact of the same change, by position, or a stored one, by id. `index` names the vector
+    index that its text is embedded into. `model_id` and `inference_id` tell who wrote a text that nobody told us.
+    """
+
+    kind: ArtifactKind
     text: str
     session_id: str | None
     valid_at: datetime
+    parent: int | None = None
+    parent_id: int | None = None
+    span: Span | None = None
+    index: ArtifactIndex | None = None
+    model_id: str | None = None
+    inference_id: int | None = None
+    reasoning: str | None = None
+    """The level that the call which wrote it ran with."""
+    speaker: str | None = None
+    external_id: str | None = None
+    image: ReadImage | None = None
+    """Of an image: itself, and what was read from it. The store raises Stale for one that the dataset holds."""
+
+    @property
+    def as_text(self) -> str:
+        """The text that is embedded for it: what was said, with who said it."""
+        return f"{self.speaker}: {self.text}" if self.speaker else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,13 +258,18 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class GraphChange:
-    """One whole write: intents, not rows. `verdicts[i]` belongs to `extraction.edges[i]`; `read_seq` is the commit that
-    the verdicts were decided on (None: the dataset was not there). `vectors` None means that nothing is embedded;
-    `embed_later` leaves texts in the outbox without a vector, for an embedder that fits the dataset."""
+    """One whole write: intents, not rows.
+
+    `sources` are the positions of the artifacts that were read: what the extraction says it found in source i is linked
+    to artifact `sources[i]`. `verdicts[i]` belongs to `extraction.edges[i]`; `read_seq` is the commit that the verdicts
+    were decided on (None: the dataset was not there). `vectors` None means that nothing is embedded; `embed_later`
+    leaves texts in the outbox without a vector, for an embedder that fits the dataset.
+    """
 
     user_id: str
     dataset: str
-    artifact: Artifact
+    artifacts: Sequence[Artifact]
+    sources: Sequence[int]
     extraction: Extraction
     verdicts: Sequence[Verdict]
     read_seq: int | None
@@ -219,13 +281,25 @@ class GraphChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """One artifact that was read, and the rows that it names and states, by id."""
+
+    artifact_id: int
+    entities: tuple[int, ...]
+    edges: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Stored:
     """What one write left behind: rows in their stored state."""
 
     dataset: Dataset
     seq: int
     created_at: datetime
-    artifact_id: int
+    artifact_ids: tuple[int, ...]
+    """One for each artifact of the change, in its order."""
+    sources: tuple[Source, ...]
+    """The artifacts that were read, in order."""
     entities: tuple[Entity, ...]
     """One for each entity of the extraction, in its order."""
     endpoints: tuple[Entity, ...]
@@ -233,5 +307,14 @@ class Stored:
     edges: tuple[Edge, ...]
     """The facts of the text, unique, in its order; a repeat is the stored fact."""
     invalidated: tuple[int, ...]
-    queued: int = 0
-    """How many vectors wait in the outbox."""
+    queued: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How many vectors wait in the outbox, by index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One write and the artifacts that it holds, in order: a text; a chunk, with its parent before the first one and
+    its summary behind it; or the messages of a conversation."""
+
+    artifacts: tuple[Artifact, ...]
+    stored: Stored

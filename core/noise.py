@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 
 LONG_RUN = 1000
 # In one piece, or cut into lines as `base64` and mail do (at 76, 72 or 64 characters); the last one may be short.
@@ -15,5 +16,10 @@ def is_noise(text: str) -> bool:
     encoded = sum(len(run) for run in _RUN.findall(text) if len(run) >= LONG_RUN)
     if encoded * 2 > len(text):
         return True
-    unprintable = sum(unicodedata.category(char) in ("Cc", "Cn", "Co") and char not in "\n\r\t" for char in text)
-    return (unprintable + text.count("\ufffd")) * 3 > len(text)
+    # By its different characters: a text has few of them, however long it is.
+    unprintable = sum(times for char, times in Counter(text).items() if _is_unprintable(char))
+    return unprintable * 3 > len(text)
+
+
+def _is_unprintable(char: str) -> bool:
+    return char == "\ufffd" or (unicodedata.category(char) in ("Cc", "Cn", "Co") and char not in "\n\r\t")

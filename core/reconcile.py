@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from core.errors import Stale
 from core.graph import Edge, Entity, StatedEdge, Verdict
 from core.temporal import Closing, Settlement, settle, superseded_by
 
@@ -20,10 +21,18 @@ class Placed:
     source: Entity
     target: Entity
     verdict: Verdict
+    artifact_id: int
+    """The first artifact that states it."""
+    reference_time: datetime
+    """When that one was written."""
 
     @property
     def triple(self) -> Triple:
         return self.source.id, self.target.id, self.stated.relation
+
+    def says_the_same_of(self, edge: Edge) -> bool:
+        """Whether it has the subject and the relation of a stored fact."""
+        return (self.source.id, self.stated.relation) == (edge.source_id, edge.relation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +51,10 @@ def reconcile(
     facts: Sequence[Placed],
     stored: Iterable[Edge],
     *,
-    artifact_id: int,
     model_id: str,
-    reference_time: datetime,
     now: datetime,
 ) -> Reconciled:
-    """Settles each fact with the stored ones and with those of the text before it, oldest first, so that of two that
+    """Settles each fact with the stored ones and with those read together with it, oldest first, so that of two that
     close the same fact the earlier sets its end.
 
     `stored`: every stored fact with the triple of a new one or named by a verdict, and what those had closed.
@@ -56,10 +63,11 @@ def reconcile(
     holders: dict[int, int] = {}
     for index in sorted(range(len(facts)), key=lambda i: facts[i].stated.valid_at):
         fact = facts[index]
-        settled = book.settle(fact, reference_time, now)
+        outdated = [holders[i] for i in fact.verdict.outdates if i in holders]
+        settled = book.settle(fact, outdated, now)
         holder = settled.merged_into
         if holder is None:
-            holder = book.add(fact, settled, artifact_id, model_id, now)
+            holder = book.add(fact, settled, model_id, now)
         book.apply(settled, holder)
         holders[index] = holder
     return Reconciled(
@@ -86,20 +94,28 @@ class _Book:
         self.edges[edge.id] = edge
         self._by_triple.setdefault((edge.source_id, edge.target_id, edge.relation), []).append(edge.id)
 
-    def settle(self, fact: Placed, reference_time: datetime, now: datetime) -> Settlement:
+    def settle(self, fact: Placed, outdated: Sequence[int], now: datetime) -> Settlement:
         verdict = fact.verdict
-        named = {*verdict.contradicts, *(() if verdict.duplicate_of is None else (verdict.duplicate_of,))}
+        if outdated:
+            verdict = replace(verdict, contradicts=(*verdict.contradicts, *outdated))
+        named = {*verdict.contradicts, verdict.duplicate_of or 0, *corrected(verdict)}
+        if lost := corrected(verdict) - self.edges.keys():
+            raise Stale(f"fact {min(lost)} was removed meanwhile")
+        same = [self.edges[i] for i in self._by_triple.get(fact.triple, ())]
+        closed = superseded_by(verdict.contradicts, list(self.edges.values())) if verdict.contradicts else []
+        if verdict.restates and fact.says_the_same_of(self.edges[verdict.restates]):
+            closed = [edge for edge in self.edges.values() if edge.closed_by == verdict.restates]
         return settle(
             fact.stated,
-            same=[self.edges[i] for i in self._by_triple.get(fact.triple, ())],
+            same=same,
             candidates=[self.edges[i] for i in sorted(named & self.edges.keys())],
-            superseded=superseded_by(verdict.contradicts, list(self.edges.values())) if verdict.contradicts else (),
+            superseded=closed,
             verdict=verdict,
-            reference_time=reference_time,
+            reference_time=fact.reference_time,
             now=now,
         )
 
-    def add(self, fact: Placed, settled: Settlement, artifact_id: int, model_id: str, now: datetime) -> int:
+    def add(self, fact: Placed, settled: Settlement, model_id: str, now: datetime) -> int:
         stated = fact.stated
         edge = Edge(
             id=-len(self.new) - 1,
@@ -109,7 +125,7 @@ class _Book:
             target=fact.target.name,
             relation=stated.relation,
             description=stated.description,
-            artifact_id=artifact_id,
+            artifact_id=fact.artifact_id,
             model_id=model_id,
             valid_at=stated.valid_at,
             invalid_at=settled.invalid_at,
@@ -132,7 +148,13 @@ class _Book:
         self.invalidated.update(settled.invalidated)
 
 
+def corrected(verdict: Verdict) -> set[int]:
+    """The stored facts that the caller corrects."""
+    return {verdict.restates or 0, verdict.ends or 0} - {0}
+
+
 def _closed(edge: Edge, closing: Closing, holder: int) -> Edge:
+    kept = None if closing.invalid_at_source == "stated" else edge.closed_by
     return replace(
         edge,
         valid_at=closing.valid_at,
@@ -140,11 +162,13 @@ def _closed(edge: Edge, closing: Closing, holder: int) -> Edge:
         invalid_at=closing.invalid_at,
         invalid_at_source=closing.invalid_at_source,
         expired_at=closing.expired_at,
-        closed_by=holder if closing.closed_by_new else edge.closed_by,
+        closed_by=holder if closing.closed_by_new else kept,
     )
 
 
-def with_ids(reconciled: Reconciled, ids: Mapping[int, int]) -> tuple[Edge, ...]:
-    """The facts of the text, each once, under the ids that the new ones were stored with."""
-    unique = dict.fromkeys(reconciled.edges)
-    return tuple(replace(edge, id=ids.get(edge.id, edge.id)) for edge in unique)
+def with_ids(edges: Iterable[Edge], ids: Mapping[int, int]) -> list[Edge]:
+    """The facts under the ids that the new ones were stored with."""
+    return [
+        replace(edge, id=ids.get(edge.id, edge.id), closed_by=ids.get(edge.closed_by or 0, edge.closed_by))
+        for edge in edges
+    ]

@@ -15,10 +15,23 @@ def resolve_by_rule(new: Sequence[StatedEdge], candidates: Sequence[Edge]) -> li
 
     Everything else may hold beside what is stored: knowing one person does not end knowing another.
     """
-    return [Verdict(contradicts=tuple(e.id for e in candidates if _contradicts(fact, e))) for fact in new]
+    return [Verdict(contradicts=tuple(e.id for e in candidates if _one_at_a_time(fact, e))) for fact in new]
 
 
-def _contradicts(fact: StatedEdge, stored: Edge) -> bool:
+def outdated(facts: Sequence[StatedEdge]) -> list[tuple[int, ...]]:
+    """For each fact of a conversation that was read at once, the ones said before it that it contradicts by rule: no
+    language model compares facts that come together."""
+    return [
+        tuple(
+            i
+            for i, earlier in enumerate(facts)
+            if max(earlier.said_in) < min(later.said_in) and _one_at_a_time(later, earlier)
+        )
+        for later in facts
+    ]
+
+
+def _one_at_a_time(fact: StatedEdge, stored: StatedEdge | Edge) -> bool:
     return (
         fact.relation in SINGLE_VALUED
         and fact.relation == stored.relation

@@ -8,7 +8,7 @@ pure: the pipeline asks it for the plan, and the store asks it again on the rows
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core.graph import NOTHING, Edge, StatedEdge, TimeSource, Verdict
@@ -54,13 +54,17 @@ def settle(
     """What storing `new` does.
 
     `same`: every stored fact of the same source, target and relation, superseded ones too. `candidates`: the stored
-    live facts that the verdict may name. `superseded`: the facts that the contradicted ones had closed, and those that
-    these had closed.
+    facts that the verdict may name: live ones, and whichever the caller corrects. `superseded`: the facts that the
+    contradicted ones had closed, and those that these had closed.
     """
+    by_id = {edge.id: edge for edge in candidates}
+    if verdict.ends is not None:
+        return _ending(new, by_id[verdict.ends])
+    if verdict.restates is not None:
+        return _restated(new, by_id[verdict.restates], same, superseded, now)
     repeat = exact_repeat(new, same)
     if repeat is not None:
         return repeat
-    by_id = {edge.id: edge for edge in candidates}
     against = [by_id[i] for i in verdict.contradicts if i in by_id and by_id[i].live]
     twin = by_id.get(verdict.duplicate_of) if verdict.duplicate_of is not None else None
     if twin is not None and twin.id not in verdict.contradicts and not _disjoint(new, twin):
@@ -112,6 +116,22 @@ def _ending(new: StatedEdge, stored: Edge) -> Settlement:
         stored.id, stored.valid_at, new.invalid_at, "stated", None, valid_at_source=stored.valid_at_source
     )
     return Settlement(merged_into=stored.id, changes=(closing,), invalidated=(stored.id,))
+
+
+def _restated(
+    new: StatedEdge, old: Edge, same: Sequence[Edge], superseded: Sequence[Edge], now: datetime
+) -> Settlement:
+    """The corrected fact never was so, unless something else holds from a later day on. What it had ended, ends where
+    its successor begins."""
+    holds_later = old.id not in {e.id for e in same} and new.valid_at > old.valid_at
+    end = min(new.valid_at, old.invalid_at or new.valid_at) if holds_later else old.valid_at
+    closings = [
+        Closing(old.id, old.valid_at, end, "reconciled", old.expired_at or now, True, old.valid_at_source),
+        *(_cut(e, new) for e in superseded if e.invalid_at == old.valid_at and e.valid_at < new.valid_at),
+    ]
+    taken_up = exact_repeat(new, [e for e in same if e.id != old.id])
+    settled = taken_up or Settlement(invalid_at=new.invalid_at, invalid_at_source=_source(new))
+    return replace(settled, changes=(*settled.changes, *closings), invalidated=(*settled.invalidated, old.id))
 
 
 def _earlier_start(new: StatedEdge, stored: Edge) -> Settlement:

@@ -11,15 +11,18 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from core.graph import Candidate, Dataset, Edge, Entity, EntityRef, Extraction, GraphChange, Known, Stored
+from core.graph import Candidate, Commit, Dataset, Edge, Entity, EntityRef, Extraction, GraphChange, Known, Stored
+from core.images import KnownImage
 from core.overview import DatasetStatus
 from core.query.subgraph import Match, Subgraph
-from core.text import name_key
 from storage import tables as t
+from storage.commits import commits_of
 from storage.database import Database
+from storage.images import known_image
 from storage.match import by_ids, descriptions_at, seeds
-from storage.rows import DATASET, EDGE, ENTITY, SAME, at_triples, dataset_of, edge_of, entity_of
-from storage.write import store
+from storage.names import named
+from storage.rows import DATASET, EDGE, SAME, at_triples, dataset_of, edge_of
+from storage.write import insert_or_ignore, store
 
 MAX_CANDIDATES = 50
 _DATASET = DATASET.where(t.datasets.c.user_id == sa.bindparam("whose"), t.datasets.c.name == sa.bindparam("dataset"))
@@ -41,7 +44,8 @@ class SqlGraph:
         return await self.database.read(read)
 
     async def dataset_names(self, user_id: str) -> list[str]:
-        names = sa.select(t.datasets.c.name).where(t.datasets.c.user_id == user_id).order_by(t.datasets.c.name)
+        mine = (t.datasets.c.user_id == user_id) & (t.datasets.c.forgotten_id == 0)
+        names = sa.select(t.datasets.c.name).where(mine).order_by(t.datasets.c.name)
         return await self.database.read(lambda connection: list(connection.execute(names).scalars()))
 
     async def overview(self) -> list[DatasetStatus]:
@@ -49,6 +53,33 @@ class SqlGraph:
 
     async def known(self, dataset: Dataset, extraction: Extraction, similar: Mapping[int, float]) -> Known:
         return await self.database.read(lambda connection: _known(connection, dataset, extraction, similar))
+
+    async def messages(
+        self, dataset: Dataset, external_ids: Sequence[str], *, but_of_run: int | None
+    ) -> dict[str, int]:
+        a = t.artifacts
+        held = sa.select(a.c.external_id, a.c.id).where(
+            a.c.dataset_id == dataset.id,
+            a.c.external_id.in_(external_ids),
+            a.c.run_id.is_distinct_from(but_of_run) if but_of_run else sa.true(),
+        )
+        return await self.database.read(lambda connection: {name: int(i) for name, i in connection.execute(held)})
+
+    async def image(self, dataset: Dataset, sha256: str) -> KnownImage | None:
+        return await self.database.read(lambda connection: known_image(connection, dataset.id, sha256))
+
+    async def link_session(self, dataset: Dataset, artifact_id: int, session_id: str, now: datetime) -> None:
+        row = {"artifact_id": artifact_id, "session_id": session_id, "dataset_id": dataset.id, "first_seen_at": now}
+
+        def write(connection: Connection) -> None:
+            if connection.execute(sa.select(t.artifacts.c.id).where(t.artifacts.c.id == artifact_id)).first():
+                key = ("artifact_id", "session_id")
+                connection.execute(insert_or_ignore(connection.dialect.name, t.artifact_sessions, *key), [row])
+
+        await self.database.write(write)
+
+    async def stored_by(self, run_id: int) -> list[Commit]:
+        return await self.database.read(lambda connection: commits_of(connection, run_id))
 
     async def write(self, change: GraphChange) -> Stored:
         return await self.database.write(lambda connection: store(connection, change, self.owner))
@@ -76,7 +107,7 @@ def _overview(connection: Connection) -> list[DatasetStatus]:
 
     counts = (count(t.artifacts), count(t.entities), count(t.edges))
     select = sa.select(d.c.user_id, d.c.name, *counts, d.c.head_seq, d.c.embedding_model, d.c.embedding_dim)
-    rows = connection.execute(select.order_by(d.c.user_id, d.c.name))
+    rows = connection.execute(select.where(d.c.forgotten_id == 0).order_by(d.c.user_id, d.c.name))
     return [DatasetStatus(*row[:6], f"{row[6]}, {row[7]}" if row[6] else "") for row in rows]
 
 
@@ -87,21 +118,13 @@ def _known(connection: Connection, dataset: Dataset, extraction: Extraction, sim
     seq = connection.execute(sa.select(t.datasets.c.head_seq).where(t.datasets.c.id == dataset.id)).scalar_one()
     refs = {extraction.ref(name) for edge in extraction.edges for name in (edge.source, edge.target)}
     keys = {ref.key for ref in refs} | {entity.ref.key for entity in extraction.entities}
-    mine = (t.entities.c.dataset_id == dataset.id) & t.entities.c.name_key.in_(keys)
-    stored = (
-        [entity_of(row) for row in connection.execute(ENTITY.where(mine).order_by(t.entities.c.id))] if keys else []
-    )
-    entities: dict[EntityRef, Entity] = {}
-    for entity in stored:
-        key = name_key(entity.name)
-        entities[EntityRef(key, entity.type)] = entity
-        entities.setdefault(EntityRef(key, None), entity)
+    entities = named(connection, dataset.id, keys)
     endpoints = {ref.key for ref in refs}
-    named = {entity.id for entity in stored if name_key(entity.name) in endpoints}
+    touched = {entity.id for ref, entity in entities.items() if ref.key in endpoints}
     return Known(
         seq=int(seq),
         entities=entities,
-        candidates=_candidates(connection, dataset, named, set(similar) - named),
+        candidates=_candidates(connection, dataset, touched, set(similar) - touched),
         same=_same(connection, dataset, extraction, entities),
     )
 
@@ -145,6 +168,7 @@ def _same(
 
 Which = Literal["all", "live", "true", "known"]
 _AT = sa.bindparam("at", type_=t.Time)
+_SINCE = t.edges.c.created_at > sa.bindparam("since", type_=t.Time)
 _WHICH: dict[Which, sa.ColumnElement[bool]] = {
     "all": sa.true(),
     "live": t.edges.c.expired_at.is_(None),
@@ -155,12 +179,13 @@ ALL_OF_THEM = 2**31 - 1
 
 
 @cache
-def _touching(which: Which) -> sa.Select[*tuple[Any, ...]]:
+def _touching(which: Which, *, since: bool) -> sa.Select[*tuple[Any, ...]]:
     """The newest facts at some entities: two limited walks along an index, then the newest of both."""
+    rule = _WHICH[which] & _SINCE if since else _WHICH[which]
 
     def end(column: sa.Column[int]) -> sa.Select[int]:
         ids = sa.bindparam("entities", expanding=True, type_=sa.Integer)
-        mine = (t.edges.c.dataset_id == sa.bindparam("dataset")) & column.in_(ids) & _WHICH[which]
+        mine = (t.edges.c.dataset_id == sa.bindparam("dataset")) & column.in_(ids) & rule
         found = sa.select(t.edges.c.id, t.edges.c.created_at).where(mine)
         walk = found.order_by(*_NEWEST).limit(sa.bindparam("most", type_=sa.Integer)).subquery()
         return sa.select(walk)  # pyright: ignore[reportReturnType] -- id, created_at
@@ -178,9 +203,11 @@ def _newest(
     entity_ids: Iterable[int],
     most: int,
     at: datetime | None = None,
+    since: datetime | None = None,
 ) -> list[Edge]:
-    values = {"dataset": dataset.id, "entities": list(entity_ids), "most": most} | ({"at": at} if at else {})
-    return [edge_of(row) for row in connection.execute(_touching(which), values)]
+    moments = {name: moment for name, moment in (("at", at), ("since", since)) if moment}
+    values = {"dataset": dataset.id, "entities": list(entity_ids), "most": most} | moments
+    return [edge_of(row) for row in connection.execute(_touching(which, since=since is not None), values)]
 
 
 def _neighbourhood(connection: Connection, dataset: Dataset, entities: Sequence[Entity], match: Match) -> Subgraph:
@@ -189,12 +216,12 @@ def _neighbourhood(connection: Connection, dataset: Dataset, entities: Sequence[
         return Subgraph()
     if match.known_at is not None:
         # What was true then is known only once the facts are as they were known then.
-        then = _newest(connection, "known", dataset, ids, ALL_OF_THEM, match.known_at)
+        then = _newest(connection, "known", dataset, ids, ALL_OF_THEM, match.known_at, match.since)
         found = _read_at(connection, dataset, then, match)[: match.edges]
     elif match.as_of is not None:
-        found = _newest(connection, "true", dataset, ids, match.edges, match.as_of)
+        found = _newest(connection, "true", dataset, ids, match.edges, match.as_of, match.since)
     else:
-        found = _newest(connection, "all", dataset, ids, match.edges)
+        found = _newest(connection, "all", dataset, ids, match.edges, since=match.since)
     return _subgraph(connection, dataset, entities, found, match)
 
 
@@ -204,8 +231,7 @@ def _by_id(connection: Connection, dataset: Dataset, edge_ids: Sequence[int], ma
     mine = t.edges.c.dataset_id + 0 == dataset.id
     select = EDGE.where(t.edges.c.id.in_(edge_ids), mine).order_by(*_NEWEST)
     found = [edge_of(row) for row in connection.execute(select)]
-    known_at = match.known_at
-    return _read_at(connection, dataset, [e for e in found if known_at is None or e.created_at <= known_at], match)
+    return _read_at(connection, dataset, [edge for edge in found if match.learned_in_time(edge)], match)
 
 
 def _read_at(connection: Connection, dataset: Dataset, found: list[Edge], match: Match) -> list[Edge]:

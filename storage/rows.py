@@ -13,6 +13,7 @@ from storage.tables import datasets, edges, entities
 
 _source = entities.alias("source")
 _target = entities.alias("target")
+SOURCE_NAME, TARGET_NAME = _source.c.name, _target.c.name
 
 DATASET = sa.select(
     datasets.c.id,
@@ -21,7 +22,8 @@ DATASET = sa.select(
     datasets.c.head_seq,
     datasets.c.embedding_model,
     datasets.c.embedding_dim,
-)
+    datasets.c.vector_generation,
+).where(datasets.c.forgotten_id == 0)
 
 ENTITY = sa.select(
     entities.c.id,
@@ -37,8 +39,8 @@ EDGE = sa.select(
     edges.c.id,
     edges.c.source_id,
     edges.c.target_id,
-    _source.c.name,
-    _target.c.name,
+    SOURCE_NAME,
+    TARGET_NAME,
     edges.c.relation,
     edges.c.description,
     edges.c.artifact_id,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -12,19 +13,26 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
-from core.errors import Stale
+from core.errors import Conflict, Stale, TakenOver
 from core.extraction import CALLER
-from core.graph import Dataset, Edge, Entity, EntityRef, GraphChange, Stored
-from core.reconcile import Placed, Reconciled, reconcile, with_ids
+from core.graph import Artifact, Dataset, Edge, Entity, EntityRef, Extraction, GraphChange, Source, Stored
+from core.reconcile import Placed, Reconciled, corrected, reconcile, with_ids
 from core.text import DEFAULT_TYPE, fold, name_key
 from storage import tables as t
-from storage.rows import DATASET, EDGE, ENTITY, SAME, at_triples, dataset_of, edge_of, entity_of
+from storage.images import insert_image
+from storage.jobs import LEASE as JOB_LEASE
+from storage.names import named
+from storage.rows import DATASET, EDGE, SAME, at_triples, dataset_of, edge_of
 
 # How long a process may take to bring its vectors to the index before another one does it.
 LEASE = timedelta(seconds=30)
 
 # Building a statement costs more than running it, so the hot ones are built once.
-_MINE = (t.datasets.c.user_id == sa.bindparam("whose")) & (t.datasets.c.name == sa.bindparam("dataset"))
+_MINE = (
+    (t.datasets.c.user_id == sa.bindparam("whose"))
+    & (t.datasets.c.name == sa.bindparam("dataset"))
+    & (t.datasets.c.forgotten_id == 0)
+)
 _NOW = sa.bindparam("now", type_=t.Time)
 _NEXT_COMMIT = (
     sa.update(t.datasets)
@@ -37,12 +45,19 @@ _NEXT_COMMIT = (
     )
     .returning(*DATASET.selected_columns, t.datasets.c.head_at)
 )
-_NAMED = ENTITY.where(
-    t.entities.c.dataset_id == sa.bindparam("dataset"),
-    t.entities.c.name_key.in_(sa.bindparam("keys", expanding=True)),
-).order_by(t.entities.c.id)
 _MENTIONED = sa.update(t.entities).where(t.entities.c.id == sa.bindparam("row"))
 _NEW_TIMES = sa.update(t.edges).where(t.edges.c.id == sa.bindparam("row"))
+# Holds the job until the commit, so that nobody takes it over meanwhile.
+_STILL_MINE = (
+    sa.update(t.jobs)
+    .where(t.jobs.c.run_id == sa.bindparam("row"), t.jobs.c.owner == sa.bindparam("me"))
+    .values(lease_until=sa.bindparam("until", type_=t.Time))
+)
+_WHOSE = (
+    sa.select(t.runs.c.status, t.jobs.c.owner)
+    .select_from(t.runs.outerjoin(t.jobs, t.jobs.c.run_id == t.runs.c.id))
+    .where(t.runs.c.id == sa.bindparam("row"))
+)
 # The sum keeps SQLite from walking an index over the whole dataset instead of going to these rows.
 _BY_ID = EDGE.where(
     t.edges.c.id.in_(sa.bindparam("ids", expanding=True)), t.edges.c.dataset_id + 0 == sa.bindparam("dataset")
@@ -50,6 +65,24 @@ _BY_ID = EDGE.where(
 _CLOSED_BY = EDGE.where(
     t.edges.c.dataset_id == sa.bindparam("dataset"), t.edges.c.closed_by.in_(sa.bindparam("ids", expanding=True))
 )
+
+
+def next_commit(
+    connection: Connection,
+    user_id: str,
+    name: str,
+    clock: Callable[[], datetime],
+    model: str | None = None,
+    dim: int | None = None,
+) -> tuple[Dataset, datetime] | None:
+    """The dataset with its next commit number, and the time of the commit: never before that of the last one. None
+    where the user has no such dataset.
+
+    Holds the dataset's row from here on, so that one dataset has one writer at a time.
+    """
+    values = {"whose": user_id, "dataset": name, "model": model, "dim": dim, "now": clock()}
+    row = connection.execute(_NEXT_COMMIT, values).one_or_none()
+    return (dataset_of(row[:-1]), row[-1]) if row else None
 
 
 def store(connection: Connection, change: GraphChange, owner: str) -> Stored:
@@ -66,48 +99,59 @@ class _Store:
         self.owner = owner
         self.dataset, self.now = self._take_commit()
         self.seq = self.dataset.head_seq
+        self._refuse_if_taken_over()
 
     def run(self) -> Stored:
         entities = self._entities()
         listed = list(dict.fromkeys(entity.ref for entity in self.change.extraction.entities))
         self._refuse_if_stale({entity.id for entity in entities.values()})
-        artifact_id = self._artifact()
-        edges, invalidated = self._facts(entities, artifact_id)
+        artifact_ids = self._artifacts()
+        read = [artifact_ids[position] for position in self.change.sources]
+        held, invalidated = self._facts(entities, read)
+        edges = list({edge.id: edge for edge in held}.values())
         mentioned = list({entity.id: entity for entity in entities.values()}.values())
-        self._link("entity", [entity.id for entity in mentioned], artifact_id)
-        self._link("edge", [edge.id for edge in edges], artifact_id)
-        queued = self._queue(mentioned, edges)
-        self._commit_row(artifact_id, len(mentioned), len(edges), len(invalidated))
+        links = _Links.of(self.change.extraction, entities, held, len(read))
+        self._link(links, read)
+        queued = self._queue(mentioned, edges, artifact_ids)
+        self._commit_row(read, mentioned, edges, invalidated)
         self._register_caller()
         ids = {entities[ref].id for ref in listed}
         return Stored(
             dataset=self.dataset,
             seq=self.seq,
             created_at=self.now,
-            artifact_id=artifact_id,
+            artifact_ids=tuple(artifact_ids),
+            sources=tuple(Source(i, tuple(links.entities[n]), tuple(links.edges[n])) for n, i in enumerate(read)),
             entities=tuple(entities[ref] for ref in listed),
             endpoints=tuple(entity for entity in mentioned if entity.id not in ids),
-            edges=edges,
+            edges=tuple(edges),
             invalidated=invalidated,
             queued=queued,
         )
 
     def _take_commit(self) -> tuple[Dataset, datetime]:
-        """The dataset with its next commit number, and the time of the commit: never before that of the last one.
-
-        Holds the dataset's row from here on, so that one dataset has one writer at a time.
-        """
+        """The dataset with its next commit number, created if need be, and the time of the commit."""
         change = self.change
         if change.read_seq is None:
             fresh = {"user_id": change.user_id, "name": change.dataset, "head_seq": 0, "created_at": change.clock()}
-            self._insert_or_ignore(t.datasets, [fresh], ["user_id", "name"])
+            self._insert_or_ignore(t.datasets, [fresh], ["user_id", "name", "forgotten_id"])
         index = (change.vectors.model, change.vectors.dim) if change.vectors else (None, None)
-        values = {"whose": change.user_id, "dataset": change.dataset, "model": index[0], "dim": index[1]}
-        *row, now = self.connection.execute(_NEXT_COMMIT, values | {"now": change.clock()}).one()
-        dataset = dataset_of(row)
+        taken = next_commit(self.connection, change.user_id, change.dataset, change.clock, *index)
+        if taken is None:
+            raise Stale("the dataset was forgotten meanwhile")
+        dataset, now = taken
         if change.vectors is not None and not dataset.takes(change.vectors.model, change.vectors.dim):
             raise Stale("another process gave the dataset its embedding model meanwhile")
         return dataset, now
+
+    def _refuse_if_taken_over(self) -> None:
+        """A process that was taken for dead, and is not, stores nothing any more: another one goes on with its run."""
+        run = {"row": self.change.run_id, "me": self.owner, "until": datetime.now(UTC) + JOB_LEASE}
+        if self.change.run_id is None or self.connection.execute(_STILL_MINE, run).rowcount:
+            return
+        found = self.connection.execute(_WHOSE, run).one_or_none()
+        if found and (found.status != "started" or found.owner is not None):
+            raise TakenOver("another process took this run for dead and ended it or goes on with it")
 
     def _refuse_if_stale(self, entity_ids: set[int]) -> None:
         read = self.change.read_seq or 0
@@ -118,18 +162,49 @@ class _Store:
         if self.connection.execute(sa.select(t.edges.c.id).where(newer).limit(1)).first():
             raise Stale("facts on the same entities were stored meanwhile")
 
-    def _artifact(self) -> int:
-        artifact = self.change.artifact
-        row = {
+    def _artifacts(self) -> list[int]:
+        """The ids of the artifacts, parents before what hangs off them."""
+        ids: list[int] = []
+        self._refuse_orphans()
+        for position, artifact in enumerate(self.change.artifacts):
+            parent_id = artifact.parent_id if artifact.parent is None else ids[artifact.parent]
+            searched = position in self.change.sources  # a parent by its chunks, a summary not at all
+            ids += self._inserted(t.artifacts, [self._artifact_row(artifact, parent_id, searched=searched)])
+            if artifact.image is not None:
+                insert_image(self.connection, self.dataset.id, ids[-1], artifact.image)
+        return ids
+
+    def _refuse_orphans(self) -> None:
+        """A text that was forgotten while its chunks are read gets no more of them."""
+        for parent_id in {artifact.parent_id for artifact in self.change.artifacts} - {None}:
+            there = (t.artifacts.c.id == parent_id) & (t.artifacts.c.dataset_id == self.dataset.id)
+            if not self.connection.execute(sa.select(t.artifacts.c.id).where(there)).first():
+                raise Conflict("the text was forgotten while it was read; what is left of it was not stored")
+
+    def _artifact_row(self, artifact: Artifact, parent_id: int | None, *, searched: bool) -> dict[str, Any]:
+        span = artifact.span
+        return {
             "dataset_id": self.dataset.id,
             "kind": artifact.kind,
             "text": artifact.text,
+            "text_key": fold(artifact.as_text) if searched else None,
+            "index_name": artifact.index,
             "session_id": artifact.session_id,
             "valid_at": artifact.valid_at,
             "created_at": self.now,
             "seq": self.seq,
+            "run_id": self.change.run_id,
+            "parent_id": parent_id,
+            "chunk_index": span and span.index,
+            "start_offset": span and span.start,
+            "end_offset": span and span.end,
+            "tokens": span and span.tokens,
+            "overlap_tokens": span and span.overlap_tokens,
+            "model_id": artifact.model_id,
+            "inference_id": artifact.inference_id,
+            "speaker": artifact.speaker,
+            "external_id": artifact.external_id,
         }
-        return self._inserted(t.artifacts, [row])[0]
 
     # Entities ---------------------------------------------------------------------------------------------------------
 
@@ -140,7 +215,7 @@ class _Store:
         for edge in extraction.edges:
             for name in (edge.source, edge.target):
                 wanted.setdefault(extraction.ref(name), (name, ""))
-        known = self._known({ref.key for ref in wanted})
+        known = named(self.connection, self.dataset.id, {ref.key for ref in wanted})
         new = [self._new_entity(ref, *wanted[ref]) for ref in wanted if ref not in known]
         ids = self._inserted(t.entities, [self._entity_row(entity) for entity in new])
         added = {
@@ -148,16 +223,6 @@ class _Store:
         }
         mentioned = self._mention({ref: known[ref] for ref in wanted if ref in known}, wanted)
         return {ref: added.get(ref) or mentioned[ref] for ref in wanted}
-
-    def _known(self, keys: set[str]) -> dict[EntityRef, Entity]:
-        """The stored entities of these names, by name and type, and by name alone (the first of that name)."""
-        known: dict[EntityRef, Entity] = {}
-        for row in self.connection.execute(_NAMED, {"dataset": self.dataset.id, "keys": list(keys)}):
-            entity = entity_of(row)
-            key = name_key(entity.name)
-            known[EntityRef(key, entity.type)] = entity
-            known.setdefault(EntityRef(key, None), entity)
-        return known
 
     def _new_entity(self, ref: EntityRef, name: str, description: str) -> Entity:
         model_id = self.change.extraction.model_id
@@ -214,38 +279,41 @@ class _Store:
 
     # Facts ------------------------------------------------------------------------------------------------------------
 
-    def _facts(self, entities: dict[EntityRef, Entity], artifact_id: int) -> tuple[tuple[Edge, ...], tuple[int, ...]]:
-        """The facts of the text as they are stored now, each once, and the ids of those that were closed."""
+    def _facts(self, entities: dict[EntityRef, Entity], read: Sequence[int]) -> tuple[list[Edge], tuple[int, ...]]:
+        """For each fact of the extraction the row that holds it now, and the ids of the facts that were closed."""
         extraction = self.change.extraction
+        told = [self.change.artifacts[position] for position in self.change.sources]
         placed = [
-            Placed(edge, entities[extraction.ref(edge.source)], entities[extraction.ref(edge.target)], verdict)
+            Placed(
+                edge,
+                entities[extraction.ref(edge.source)],
+                entities[extraction.ref(edge.target)],
+                verdict,
+                read[edge.said_in[0]],
+                told[edge.said_in[0]].valid_at,
+            )
             for edge, verdict in zip(extraction.edges, self.change.verdicts, strict=True)
         ]
-        reconciled = reconcile(
-            placed,
-            self._touched(placed),
-            artifact_id=artifact_id,
-            model_id=extraction.model_id,
-            reference_time=self.change.artifact.valid_at,
-            now=self.now,
-        )
+        reconciled = reconcile(placed, self._touched(placed), model_id=extraction.model_id, now=self.now)
+        self._change_facts(reconciled)
         ids = self._insert_facts(reconciled)
-        self._change_facts(reconciled, ids)
-        return with_ids(reconciled, ids), reconciled.invalidated
+        self._name_closers(reconciled, ids)
+        return with_ids(reconciled.edges, ids), reconciled.invalidated
 
     def _touched(self, placed: Sequence[Placed]) -> list[Edge]:
         """The stored facts that the new ones may repeat, end or contradict, and those that these had closed."""
         if not placed:
             return []
         found = self._edges(SAME, at_triples(self.dataset.id, (fact.triple for fact in placed)))
-        named = {i for fact in placed for i in (*fact.verdict.contradicts, fact.verdict.duplicate_of or 0)} - {0}
-        if named:
-            found |= self._edges(_BY_ID, {"dataset": self.dataset.id, "ids": list(named)})
-        while named:
-            by = {"dataset": self.dataset.id, "ids": list(named)}
+        verdicts = [fact.verdict for fact in placed]
+        wanted = {i for v in verdicts for i in (*v.contradicts, v.duplicate_of or 0, *corrected(v))} - {0}
+        if wanted:
+            found |= self._edges(_BY_ID, {"dataset": self.dataset.id, "ids": list(wanted)})
+        while wanted:
+            by = {"dataset": self.dataset.id, "ids": list(wanted)}
             closed = {i: edge for i, edge in self._edges(_CLOSED_BY, by).items() if i not in found}
             found |= closed
-            named = set(closed)
+            wanted = set(closed)
         return list(found.values())
 
     def _edges(self, select: sa.Select[*tuple[Any, ...]], values: Mapping[str, object]) -> dict[int, Edge]:
@@ -254,7 +322,11 @@ class _Store:
     def _insert_facts(self, reconciled: Reconciled) -> dict[int, int]:
         """The ids of the new facts, by the ones that they were reconciled under."""
         rows = [self._edge_row(edge) | precision for edge, precision in _with_precision(reconciled)]
-        return dict(zip((edge.id for _, edge in reconciled.new), self._inserted(t.edges, rows), strict=True))
+        ids = dict(zip((edge.id for _, edge in reconciled.new), self._inserted(t.edges, rows), strict=True))
+        for _, edge in reconciled.new:
+            if edge.closed_by in ids:  # by one that was read together with it, and had no id before
+                self.connection.execute(_NEW_TIMES, [{"row": ids[edge.id], "closed_by": ids[edge.closed_by]}])
+        return ids
 
     def _edge_row(self, edge: Edge) -> dict[str, Any]:
         ended = edge.invalid_at is not None
@@ -274,22 +346,29 @@ class _Store:
             "invalid_at_source": edge.invalid_at_source,
             "invalid_set_at": self.now if ended else None,
             "invalid_set_seq": self.seq if ended else None,
-            "closed_by": edge.closed_by,
+            "closed_by": edge.closed_by if (edge.closed_by or 0) > 0 else None,
             "created_seq": self.seq,
             "expired_seq": self.seq if edge.expired_at else None,
         }
 
-    def _change_facts(self, reconciled: Reconciled, ids: dict[int, int]) -> None:
-        """New times for stored facts; the old ones stay readable in gb_edge_versions."""
-        changes = [
-            (before, replace(after, closed_by=ids.get(after.closed_by or 0, after.closed_by)))
-            for before, after in reconciled.changed
-        ]
-        if changes:
-            versions = [self._edge_version(before) for before, _ in changes]
+    def _change_facts(self, reconciled: Reconciled) -> None:
+        """New times for stored facts; the old ones stay readable in gb_edge_versions. Before the new ones come: a fact
+        that is told anew closes the one that stood in its place."""
+        if reconciled.changed:
+            versions = [self._edge_version(before) for before, _ in reconciled.changed]
             self._insert_or_ignore(t.edge_versions, versions, ["edge_id", "seq"])
-            for before, after in changes:
+            for before, after in reconciled.changed:
                 self.connection.execute(_NEW_TIMES, [self._new_times(before, after)])
+
+    def _name_closers(self, reconciled: Reconciled, ids: dict[int, int]) -> None:
+        """The ids of the new facts, in the stored ones that they closed."""
+        closers = [
+            {"row": after.id, "closed_by": ids[after.closed_by]}
+            for _, after in reconciled.changed
+            if after.closed_by in ids
+        ]
+        if closers:
+            self.connection.execute(_NEW_TIMES, closers)
 
     def _edge_version(self, before: Edge) -> dict[str, Any]:
         return {
@@ -300,6 +379,9 @@ class _Store:
             "valid_at": before.valid_at,
             "invalid_at": before.invalid_at,
             "expired_at": before.expired_at,
+            "valid_at_source": before.valid_at_source,
+            "invalid_at_source": before.invalid_at_source,
+            "closed_by": before.closed_by,
         }
 
     def _new_times(self, before: Edge, after: Edge) -> dict[str, Any]:
@@ -310,7 +392,7 @@ class _Store:
             "invalid_at": after.invalid_at,
             "invalid_at_source": after.invalid_at_source,
             "expired_at": after.expired_at,
-            "closed_by": after.closed_by,
+            "closed_by": after.closed_by if (after.closed_by or 0) > 0 else None,
         }
         if after.invalid_at != before.invalid_at:
             values |= {"invalid_set_at": self.now, "invalid_set_seq": self.seq}
@@ -320,29 +402,50 @@ class _Store:
 
     # Links, vectors, the commit ---------------------------------------------------------------------------------------
 
-    def _link(self, kind: str, ids: Sequence[int], artifact_id: int) -> None:
-        """Provenance: the artifact, and the session if there is one, stand behind these rows, repeats included."""
-        artifacts, sessions = t.metadata.tables[f"gb_{kind}_artifacts"], t.metadata.tables[f"gb_{kind}_sessions"]
-        base = [{f"{kind}_id": i, "dataset_id": self.dataset.id} for i in ids]
-        rows = [row | {"artifact_id": artifact_id, "seq": self.seq} for row in base]
-        self._insert_or_ignore(artifacts, rows, [f"{kind}_id", "artifact_id"])
-        if session_id := self.change.artifact.session_id:
-            rows = [row | {"session_id": session_id, "first_seen_at": self.now} for row in base]
-            self._insert_or_ignore(sessions, rows, [f"{kind}_id", "session_id"])
+    def _link(self, links: _Links, read: Sequence[int]) -> None:
+        """Provenance: each artifact, and the session if there is one, stands behind its rows, repeats included."""
+        self._link_rows(t.entity_artifacts, "entity_id", links.entities, read)
+        self._link_rows(t.edge_artifacts, "edge_id", links.edges, read, "states_end")
+        self._link_session(t.entity_sessions, "entity_id", {i for linked in links.entities for i in linked})
+        self._link_session(t.edge_sessions, "edge_id", {i for linked in links.edges for i in linked})
 
-    def _queue(self, entities: Iterable[Entity], edges: Iterable[Edge]) -> int:
-        """The vectors of every entity and fact of the text into the outbox; leased, for this process brings them."""
+    def _link_rows(
+        self, table: sa.Table, key: str, links: Sequence[Mapping[int, bool]], read: Sequence[int], flag: str = ""
+    ) -> None:
+        rows: list[dict[str, Any]] = [
+            {key: i, "artifact_id": artifact_id, "dataset_id": self.dataset.id, "seq": self.seq}
+            | ({flag: value} if flag else {})
+            for artifact_id, linked in zip(read, links, strict=True)
+            for i, value in linked.items()
+        ]
+        self._insert_or_ignore(table, rows, [key, "artifact_id"])
+
+    def _link_session(self, table: sa.Table, key: str, ids: Iterable[int]) -> None:
+        session_id = self.change.artifacts[0].session_id
+        row = {"dataset_id": self.dataset.id, "session_id": session_id, "first_seen_at": self.now}
+        if session_id:
+            self._insert_or_ignore(table, [{key: i} | row for i in sorted(ids)], [key, "session_id"])
+
+    def _queue(self, entities: Iterable[Entity], edges: Iterable[Edge], artifact_ids: Sequence[int]) -> dict[str, int]:
+        """The vectors of all that is embedded into the outbox, leased, for this process brings them; how many by
+        index."""
         vectors = self.change.vectors
         if vectors is None and not self.change.embed_later:
-            return 0
-        texts = [("entities", e.id, e.as_text) for e in entities] + [("edges", e.id, e.as_text) for e in edges]
+            return {}
+        texts: list[tuple[str, int, str]] = [("entities", e.id, e.as_text) for e in entities]
+        texts += [("edges", e.id, e.as_text) for e in edges]
+        texts += [
+            (artifact.index, i, artifact.as_text)
+            for artifact, i in zip(self.change.artifacts, artifact_ids, strict=True)
+            if artifact.index
+        ]
         rows = [
             self._outbox_row(index, ref_id, text, vectors.of.get(text) if vectors else None)
             for index, ref_id, text in texts
         ]
         if rows:
             self.connection.execute(sa.insert(t.vector_outbox), rows)
-        return len(rows)
+        return dict(Counter(index for index, _, _ in texts))
 
     def _outbox_row(self, index: str, ref_id: int, text: str, vector: bytes | None) -> dict[str, Any]:
         return {
@@ -358,14 +461,17 @@ class _Store:
             "created_at": self.now,
         }
 
-    def _commit_row(self, artifact_id: int, entities: int, edges: int, invalidated: int) -> None:
+    def _commit_row(
+        self, read: Sequence[int], entities: Sequence[Entity], edges: Sequence[Edge], invalidated: Sequence[int]
+    ) -> None:
         row = {
             "dataset_id": self.dataset.id,
             "seq": self.seq,
             "run_id": self.change.run_id,
-            "artifact_id": artifact_id,
-            "session_id": self.change.artifact.session_id,
-            "counts": {"entities": entities, "edges": edges, "invalidated": invalidated},
+            "artifact_id": read[0],
+            "session_id": self.change.artifacts[0].session_id,
+            "counts": {"entities": len(entities), "edges": len(edges), "invalidated": len(invalidated)},
+            "invalidated": list(invalidated),
             "created_at": self.now,
         }
         self.connection.execute(sa.insert(t.commits), [row])
@@ -386,6 +492,31 @@ class _Store:
     def _insert_or_ignore(self, table: sa.Table, rows: list[dict[str, Any]], key: list[str]) -> None:
         if rows:
             self.connection.execute(insert_or_ignore(self.connection.dialect.name, table, *key), rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Links:
+    """For each source that was read, the ids of the rows that it names and states; of a fact, whether it says the end
+    too."""
+
+    entities: list[dict[int, bool]]
+    edges: list[dict[int, bool]]
+
+    @classmethod
+    def of(
+        cls, extraction: Extraction, entities: Mapping[EntityRef, Entity], held: Sequence[Edge], sources: int
+    ) -> _Links:
+        links = cls([{} for _ in range(sources)], [{} for _ in range(sources)])
+        for stated in extraction.entities:
+            for source in stated.named_in:
+                links.entities[source][entities[stated.ref].id] = True
+        for stated, edge in zip(extraction.edges, held, strict=True):
+            ends = stated.invalid_at is not None
+            for source in stated.said_in:
+                for name in (stated.source, stated.target):
+                    links.entities[source][entities[extraction.ref(name)].id] = True
+                links.edges[source][edge.id] = links.edges[source].get(edge.id, False) or ends
+        return links
 
 
 def _with_precision(reconciled: Reconciled) -> Iterable[tuple[Edge, dict[str, Any]]]:

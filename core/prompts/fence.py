@@ -9,6 +9,7 @@ TAGS = (
     "candidates",
     "current_time",
     "graph",
+    "messages",
     "new_facts",
     "question",
     "reference_time",

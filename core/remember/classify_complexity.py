@@ -19,7 +19,7 @@ async def classify_complexity(text: str, decide: DecisionModel | None, run: Run)
     try:
         async with run.stage(CLASSIFY_COMPLEXITY) as entry:
             reply = await decide.classify_complexity(text)
-            entry.called(reply.inferences)
+            entry.called(reply.inferences, said=reply.value.choice, confidence=reply.value.confidence)
     except ModelFailed as failure:
         log.warning("text complexity is not known: %s", failure.message)
         return None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.core import Core
 from core.errors import IndexUnavailable
-from core.graph import Stored
-from core.ports import VectorStore
+from core.graph import Dataset, Stored
+from core.ports import Embedder
+from core.remember.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +20,26 @@ class Indexed:
     failed: str = ""
 
 
-async def embed(stored: Stored, vectors: VectorStore | None, *, later: bool) -> Indexed:
+def embedder_for(core: Core, dataset: Dataset | None, run: Run) -> tuple[Embedder | None, bool]:
+    """Who makes the vectors of what is told to the dataset, and whether they wait for another one that does."""
+    embedder = core.embedder
+    if embedder is None or dataset is None or dataset.takes(embedder.model, embedder.dim):
+        return embedder, False
+    run.note(f"{embedder.model} does not make the vectors of this dataset: they wait for the model that does")
+    return None, True
+
+
+async def embed(stored: Sequence[Stored], core: Core) -> Indexed:
     """Brings the vectors to the index and waits for them, at most 5 s. What waits longer is repaired by itself."""
-    if vectors is None or not stored.queued:
+    queued = sum(count for one in stored for count in one.queued.values())
+    if core.vectors is None or not queued:
         return Indexed()
-    if later:
-        return Indexed(stored.queued)
+    last = stored[-1]
+    embedder = core.embedder
+    if embedder is None or not last.dataset.takes(embedder.model, embedder.dim):
+        return Indexed(queued)  # they wait for the embedder that fits the dataset
     try:
-        flushed = await vectors.flush(stored.dataset, stored.seq)
+        flushed = await core.vectors.flush(last.dataset, last.seq)
     except IndexUnavailable as failure:
-        return Indexed(stored.queued, failure.message)
+        return Indexed(queued, failure.message)
     return Indexed(flushed.pending)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 
 from core.errors import GligabaoError, ModelFailed
-from core.graph import Dataset, EntityRef, Extraction, Known, entity_text
+from core.graph import Candidate, Dataset, EntityRef, Extraction, Known, entity_text
+from core.inferences import Inference
 from core.ports import Embedder, GraphStore, Hit, VectorStore
 from core.remember.run import Run, StageScope
 from core.remember.stages import LOAD_CANDIDATES
 from core.text import DEFAULT_TYPE
+from core.trajectory import Tool, recording
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +38,19 @@ async def load_candidates(
         similar: dict[int, float] = {}
         if embedder is not None and vectors is not None and extraction.edges:
             similar = await _similar(extraction, dataset, embedder, vectors, entry)
-        return await graph.known(dataset, extraction, similar)
+        known = await graph.known(dataset, extraction, similar)
+        if seen := recording():
+            endpoints = {name: None for edge in extraction.edges for name in (edge.source, edge.target)}
+            found = [_listed(candidate) for candidate in known.candidates]
+            seen.used(entry.record.stage, Tool("load_candidates", {"endpoints": list(endpoints)}, found))
+        return known
+
+
+def _listed(candidate: Candidate) -> dict[str, object]:
+    """A candidate as a trajectory shows it."""
+    edge = candidate.edge
+    fact = {"source": edge.source, "relation": edge.relation, "target": edge.target, "description": edge.description}
+    return {"edge_id": edge.id, "found_by": candidate.found_by, **fact}
 
 
 async def _similar(
@@ -43,17 +58,38 @@ async def _similar(
 ) -> dict[int, float]:
     """The ids of stored entities that are close in meaning to an endpoint, with their cosine similarity."""
     texts = list(endpoint_texts(extraction).values())
+    spent: Sequence[Inference] = ()
     try:
         embedded = await embedder.embed(texts)
-        entry.called([embedded.inference], stage="search_similar", embedding=True)
+        spent = [embedded.inference]
+        entry.called(spent, stage="search_similar", embedding=True)
         found = await vectors.search(dataset, "entities", embedded.vectors, NEAREST)
     except GligabaoError as failure:
         if isinstance(failure, ModelFailed):
-            entry.called(failure.inferences, stage="search_similar", embedding=True)
+            spent = failure.inferences
+            entry.called(spent, stage="search_similar", embedding=True)
         log.warning("candidates are searched by name alone: %s", failure.message)
         entry.record.error = failure.message
+        _show_search(texts, {}, spent, entry, error=failure.message)
         return {}
-    return {hit.ref_id: hit.similarity for hits in found for hit in hits if close(hit)}
+    similar = {hit.ref_id: hit.similarity for hits in found for hit in hits if close(hit)}
+    _show_search(texts, similar, spent, entry)
+    return similar
+
+
+def _show_search(
+    texts: Sequence[str], similar: Mapping[int, float], spent: Sequence[Inference], entry: StageScope, **extra: object
+) -> None:
+    if seen := recording():
+        arguments = {"texts": texts, "top_k": NEAREST, "min_similarity": MIN_SIMILARITY}
+        found = [{"entity_id": i, "similarity": round(score, 4)} for i, score in similar.items()]
+        call = spent[-1] if spent else None
+        ids = entry.last_ids()[0] if spent else _unknown
+        seen.used(entry.record.stage, Tool("search_similar_entities", arguments, found), call, ids, **extra)
+
+
+def _unknown() -> None:
+    """The id of a call that was not made."""
 
 
 def close(hit: Hit) -> bool:

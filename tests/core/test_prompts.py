@@ -12,18 +12,23 @@ from typing import Any, cast
 
 import pytest
 
-from core.graph import Edge, Entity, StatedEdge
+from core.graph import Edge, Entity, Message, StatedEdge
+from core.images import decoded_image
 from core.ports import Prompt
-from core.prompts import extract_graph, query, resolve_edges
+from core.prompts import extract_graph, extract_image, extract_messages, query, resolve_edges, summarize_chunk
 from core.prompts.fence import TAGS, fenced
 from core.query.render import render
 from core.query.subgraph import Subgraph
+from tests.drawn import as_base64, drawn
 from tests.requirements import requirement
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 
 PROMPTS = {
     "extract_graph": extract_graph.SYSTEM,
+    "extract_messages": extract_messages.SYSTEM,
+    "summarize_chunk": summarize_chunk.SYSTEM,
+    "extract_image": extract_image.SYSTEM,
     "resolve_edges": resolve_edges.SYSTEM,
     "query": query.SYSTEM,
 }
@@ -62,6 +67,14 @@ def examples() -> dict[str, Prompt]:
         "extract_graph": extract_graph.extract_graph_prompt(
             "Alice works at Acme.\nShe moved to Paris yesterday.", told
         ),
+        "extract_messages": extract_messages.extract_messages_prompt(
+            [
+                Message("I moved to Paris\n[1] yesterday.", told, "Alice"),
+                Message("Bob left </messages> Acme.", told),
+            ]
+        ),
+        "summarize_chunk": summarize_chunk.summarize_chunk_prompt("Alice works at Acme.\nShe moved to Paris."),
+        "extract_image": extract_image.extract_image_prompt(decoded_image(as_base64(drawn()))),
         "resolve_edges": resolve_edges.resolve_edges_prompt([moved, left], [LIVES, WORKS]),
         "query": query.query_prompt("Where does Alice work?", GRAPH, day("2026-11-29")),
     }
@@ -104,28 +117,22 @@ def test_a_schema_is_closed_and_asks_for_every_key(prompt: Prompt) -> None:
     assert not re.search(r"\$ref|oneOf|anyOf|format|pattern|minLength", json.dumps(prompt.schema))
 
 
+# The words that begin a sentence of a prompt, and what is written in capitals.
+STARTS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        A Add An Another Answer B C DD Dates Do Edges English Entities Events Every Facts For Give How I If Invent It
+        JSON Keep Leave MM March Monday Never One Only Other Programs Put RFC Read Return Say Small That The Three
+        Times Translate UTC Use Values What Whatever When Who Work Write YYYY You
+        """,
+    )
+)
+
+
 @pytest.mark.parametrize("system", PROMPTS.values(), ids=PROMPTS)
 def test_a_prompt_holds_no_name_that_a_model_could_take_for_a_fact(system: str) -> None:
-    starts = {"A", "An", "Add", "Answer", "Another", "Dates", "Do", "Edges", "English", "Entities", "Events"}
-    starts |= {"Every", "Facts", "For", "Give", "How", "If", "Invent", "It", "JSON", "Keep", "Leave", "March", "Monday"}
-    starts |= {"Never", "One", "Only", "Other", "Programs", "Put", "RFC", "Read", "Return", "That", "The", "Three"}
-    starts |= {
-        "Times",
-        "UTC",
-        "Use",
-        "Values",
-        "When",
-        "Whatever",
-        "Work",
-        "Write",
-        "You",
-        "YYYY",
-        "MM",
-        "DD",
-        "B",
-        "C",
-    }
-    assert set(re.findall(r"\b[A-Z][A-Za-z]*", system)) - starts == set()
+    assert set(re.findall(r"\b[A-Z][A-Za-z]*", system)) - STARTS == set()
 
 
 @pytest.mark.parametrize("system", PROMPTS.values(), ids=PROMPTS)
@@ -142,7 +149,7 @@ def test_a_prompt_asks_for_json_and_nothing_else(system: str) -> None:
 
 @requirement("remember.extract-one-call", "query.default-model")
 def test_the_answers_have_their_limits() -> None:
-    assert [prompt.max_tokens for prompt in examples().values()] == [4096, 2048, 2048]
+    assert [prompt.max_tokens for prompt in examples().values()] == [4096, 4096, 512, 4096, 2048, 2048]
 
 
 @requirement("query.prompt-graph-only", "query.prompt-past-facts", "query.admits-ignorance")

@@ -10,8 +10,9 @@ from datetime import datetime
 from typing import Literal
 
 from core.errors import NotConfigured
-from core.extraction import read_extraction
-from core.graph import Edge, Extraction, StatedEdge, Verdict
+from core.extraction import read_extraction, spoken_by, together
+from core.graph import Edge, Extraction, Message, StatedEdge, Verdict
+from core.images import Image, ImageReading
 from core.inferences import Choice, Inference
 from core.ports import Answer, Reply
 from core.query.subgraph import Subgraph
@@ -19,6 +20,8 @@ from gligabao_mcp.providers.local.answering import answer_from
 from gligabao_mcp.providers.local.extracting import read_text
 from gligabao_mcp.providers.local.reading import parser
 from gligabao_mcp.providers.local.resolving import resolve
+from gligabao_mcp.providers.local.summarizing import summarize
+from gligabao_mcp.providers.ocr import OcrReader
 
 PROVIDER = "local"
 MODEL_ID = "rules-en-1"
@@ -28,6 +31,9 @@ class EmbeddedEngine:
     """Reads English by rules. What they don't understand is kept as a note, so that nothing said is lost."""
 
     answer_mode: Literal["model", "extractive"] = "extractive"
+
+    def __init__(self) -> None:
+        self._ocr = OcrReader()
 
     def require(self) -> None:
         """The rules are always there; a missing package of theirs says so itself when a text is read."""
@@ -47,6 +53,20 @@ class EmbeddedEngine:
         extraction = await asyncio.to_thread(_extract, text, reference_time)
         return Reply(extraction, (_inference(choice, began),))
 
+    async def extract_messages(self, messages: Sequence[Message], choice: Choice) -> Reply[Extraction]:
+        """What each message states, read by itself: rules don't follow a conversation. "I" is its speaker."""
+        began = time.perf_counter()
+        return Reply(await asyncio.to_thread(_extract_each, messages), (_inference(choice, began),))
+
+    async def summarize(self, text: str, choice: Choice) -> Reply[str]:
+        """The three most central sentences, as they stand."""
+        began = time.perf_counter()
+        return Reply(await asyncio.to_thread(summarize, text), (_inference(choice, began),))
+
+    async def read_image(self, image: Image, choice: Choice) -> Reply[ImageReading]:
+        """The words that stand in it. Raises NotConfigured where the packages of the extra `ocr` are missing."""
+        return await self._ocr.read_image(image, choice)
+
     async def resolve(
         self, new: Sequence[StatedEdge], candidates: Sequence[Edge], choice: Choice
     ) -> Reply[list[Verdict]]:
@@ -64,6 +84,10 @@ class EmbeddedEngine:
 def _extract(text: str, reference_time: datetime) -> Extraction:
     read = read_text(text, reference_time, parser())
     return read_extraction(read.entities, read.edges, reference_time=reference_time, model_id=MODEL_ID)
+
+
+def _extract_each(messages: Sequence[Message]) -> Extraction:
+    return together([spoken_by(m.speaker, _extract(m.text, m.reference_time)) for m in messages])
 
 
 def _inference(choice: Choice, began: float) -> Inference:

@@ -7,7 +7,7 @@ import hashlib
 import importlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -19,7 +19,10 @@ from gligabao_mcp.providers.local.reading import INSTALL
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY = Path(__file__).parent / "vocab.txt"
 _LONGEST = 256
-_BATCH = 32
+# Texts that are computed together are padded to the longest of them: in batches of this many tokens a chunk among a
+# hundred names costs itself only, and memory stays within some tens of megabytes.
+_BATCH_TOKENS = 1024
+_REMEMBERED = 4096
 # More threads than cores make onnxruntime wait in circles: one was 40 times faster than two on a busy machine.
 _THREADS = 1
 
@@ -38,6 +41,8 @@ class MiniLmEmbedder:
         self._path = path
         self._lock = threading.Lock()
         self._vectorizer: _Vectorizer | None = None
+        self._recent: dict[str, bytes] = {}
+        """The last vectors: the names of a text are embedded to find candidates and again to be stored."""
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """The vectors in the order of the texts. Raises NotConfigured where the packages are missing."""
@@ -50,12 +55,12 @@ class MiniLmEmbedder:
         with self._lock:
             if self._vectorizer is None:
                 self._vectorizer = _load(self._path)
-            by_length = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-            found: dict[int, bytes] = {}
-            for start in range(0, len(by_length), _BATCH):
-                batch = by_length[start : start + _BATCH]
-                found.update(zip(batch, self._vectorizer([texts[i] for i in batch]), strict=True))
-        return [found[i] for i in range(len(texts))]
+            new = [text for text in dict.fromkeys(texts) if text not in self._recent]
+            self._recent.update(zip(new, self._vectorizer(new), strict=True))
+            vectors = [self._recent[text] for text in texts]
+            for text in list(self._recent)[: max(0, len(self._recent) - _REMEMBERED)]:
+                del self._recent[text]
+        return vectors
 
 
 def _load(path: Path | None) -> _Vectorizer:
@@ -69,25 +74,46 @@ def _load(path: Path | None) -> _Vectorizer:
     _check(model, given=path is not None)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = _THREADS
+    # Both keep what the largest batch ever needed, for each shape anew: a gigabyte after a few documents.
+    options.enable_cpu_mem_arena = options.enable_mem_pattern = False
     session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
     tokenizer = tokenizers.BertWordPieceTokenizer(str(VOCABULARY), lowercase=True)
     tokenizer.enable_truncation(max_length=_LONGEST)
-    tokenizer.enable_padding()
 
-    def vectorize(texts: Sequence[str]) -> list[bytes]:
-        encoded = tokenizer.encode_batch(list(texts))
-        ids, mask, types = (
-            numpy.array([getattr(e, name) for e in encoded], dtype=numpy.int64)
-            for name in ("ids", "attention_mask", "type_ids")
-        )
-        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+    def compute(encoded: Sequence[Any]) -> list[bytes]:
+        longest = max(len(text.ids) for text in encoded)
+        ids = numpy.zeros((len(encoded), longest), dtype=numpy.int64)
+        mask = numpy.zeros_like(ids)
+        for row, text in enumerate(encoded):
+            ids[row, : len(text.ids)] = text.ids
+            mask[row, : len(text.ids)] = 1
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": numpy.zeros_like(ids)}
         hidden = session.run(["last_hidden_state"], inputs)[0]
         weights = mask[:, :, None].astype(numpy.float32)
         pooled = (hidden * weights).sum(axis=1) / numpy.maximum(weights.sum(axis=1), 1e-9)
         unit = pooled / numpy.maximum(numpy.linalg.norm(pooled, axis=1, keepdims=True), 1e-12)
         return [row.tobytes() for row in unit.astype("<f4")]
 
+    def vectorize(texts: Sequence[str]) -> list[bytes]:
+        encoded = tokenizer.encode_batch(list(texts))
+        vectors: dict[int, bytes] = {}
+        for batch in _batches([len(text.ids) for text in encoded]):
+            vectors.update(zip(batch, compute([encoded[i] for i in batch]), strict=True))
+        return [vectors[i] for i in range(len(texts))]
+
     return vectorize
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """The positions of the texts by length, in groups that have few tokens when all are as long as the longest."""
+    batch: list[int] = []
+    for position in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and (len(batch) + 1) * lengths[position] > _BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(position)
+    if batch:
+        yield batch
 
 
 def _check(model: Path, *, given: bool) -> None:
