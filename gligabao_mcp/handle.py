@@ -22,7 +22,8 @@ Res = TypeVar("Res", bound=Response)
 class CoreHandle:
     """One core for all doors of a process.
 
-    An operation that writes runs in a task of its own: a caller that hangs up never stops a text that was accepted.
+    An operation that writes runs in a task of its own: a caller that hangs up never stops what has begun. Only a text
+    whose turn has not come goes with it (core.manager).
     """
 
     def __init__(self, open_core: Callable[[], AbstractAsyncContextManager[Core]]) -> None:
@@ -66,7 +67,9 @@ class CoreHandle:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            if not task.done():
+            if core.manager.in_queue(task):
+                task.cancel()
+            elif not task.done():
                 self._abandoned[task] = told
             raise
 
@@ -88,6 +91,17 @@ class CoreHandle:
         self._running.discard(task)
         if self._abandoned.pop(task, None) is not None and not task.cancelled() and (error := task.exception()):
             logger.warning("a run that nobody waited for any more failed: %s", type(error).__name__)
+
+    @property
+    def opened(self) -> Core | None:
+        """The core, where it is open."""
+        opened = self._opened
+        return opened.result() if opened is not None and opened.done() and not opened.exception() else None
+
+    async def stop(self) -> None:
+        """Takes no more texts, and answers those that wait for their turn, while others still get their answer."""
+        if core := self.opened:
+            core.manager.stop()
 
     async def close(self) -> None:
         """Closes the core, which waits a little for what it accepted, and then whoever waited for more."""

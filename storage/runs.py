@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar
@@ -16,9 +15,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from core.errors import GligabaoError
 from core.inferences import Inference
-from core.ports import ModelCall, RunOf, StageRecord
+from core.ports import ModelCall, RunFilter, RunOf, RunRecord, StageRecord
+from core.prices import PriceTable
 from storage import tables as t
 from storage.database import Database
+from storage.jobs import INTERRUPTED
 from storage.owner import is_gone
 from storage.write import insert_or_ignore
 
@@ -31,30 +32,12 @@ class SqlRuns:
     """core.ports.RunLog in SQL, each write a short transaction of its own. A write that fails is logged, never raised:
     the record must not cost anyone a memory."""
 
-    def __init__(self, database: Database, owner: str) -> None:
+    def __init__(self, database: Database, owner: str, prices: PriceTable | None = None) -> None:
         self.database = database
         self.owner = owner
+        self.prices = prices or PriceTable()
         self._registered: set[str] = set()
         """Models that have their row."""
-
-    async def start(self, run: RunOf, parameters: Mapping[str, object], first: StageRecord) -> int | None:
-        row = {
-            "user_id": run.user_id,
-            "dataset": run.dataset,
-            "session_id": run.session_id,
-            "kind": "text",
-            "status": "started",
-            "parameters": dict(parameters),
-            "created_at": datetime.now(UTC),
-            "owner": self.owner,
-        }
-
-        def write(connection: Connection) -> int:
-            run_id = int(connection.execute(_INSERT_RUN, row).scalar_one())
-            self._save(connection, replace(run, run_id=run_id), [first])
-            return run_id
-
-        return await self._write(write)
 
     async def stages(self, run: RunOf, records: Sequence[StageRecord]) -> None:
         if run.run_id is not None:
@@ -62,18 +45,26 @@ class SqlRuns:
             _recorded(records, ids)
 
     async def finish(
-        self, run: RunOf, records: Sequence[StageRecord], *, artifact_id: int | None, error: str | None
+        self,
+        run: RunOf,
+        records: Sequence[StageRecord],
+        *,
+        artifact_id: int | None,
+        error: str | None,
+        outcome: Mapping[str, object] | None = None,
     ) -> None:
+        me = {"row": run.run_id, "me": self.owner}
         values = {
-            "row": run.run_id,
             "status": "failed" if error else "succeeded",
             "error": error,
             "artifact_id": artifact_id,
+            "outcome": outcome,
             "finished_at": datetime.now(UTC),
         }
 
         def write(connection: Connection) -> list[list[int]]:
-            connection.execute(_END_RUN, values)
+            connection.execute(_END_RUN, me | values)
+            connection.execute(_END_JOB, me)
             return self._save(connection, run, records)
 
         if run.run_id is not None:
@@ -83,18 +74,36 @@ class SqlRuns:
         ids = await self._write(lambda connection: self._insert_inferences(connection, [call], run))
         return ids[0] if ids else None
 
+    async def run(self, run_id: int, user_id: str | None = None) -> RunRecord | None:
+        wanted = (t.runs.c.id == run_id) & _among(RunFilter(user_id))
+        found = await self.database.read(lambda connection: _records(connection, _RUN.where(wanted)))
+        return found[0] if found else None
+
+    async def runs(self, among: RunFilter, limit: int, offset: int = 0) -> list[RunRecord]:
+        newest = _RUN.where(_among(among)).order_by(t.runs.c.id.desc()).limit(limit).offset(offset)
+        return await self.database.read(lambda connection: _records(connection, newest))
+
+    async def count(self, among: RunFilter) -> int:
+        counted = sa.select(sa.func.count()).select_from(_WITH_JOBS).where(_among(among))
+        return await self.database.read(lambda connection: int(connection.execute(counted).scalar_one()))
+
     async def counts(self) -> dict[str, int]:
         counted = sa.select(t.runs.c.status, sa.func.count()).group_by(t.runs.c.status)
         return await self.database.read(lambda connection: {s: int(n) for s, n in connection.execute(counted)})
 
+    async def waiting(self) -> int:
+        waits = sa.select(sa.func.count()).select_from(t.jobs).where(sa.not_(t.jobs.c.running))
+        return await self.database.read(lambda connection: int(connection.execute(waits).scalar_one()))
+
     async def fail_interrupted(self) -> None:
-        """Marks the runs of processes that are gone as failed: nobody will finish them."""
-        started = sa.select(t.runs.c.owner).where(t.runs.c.status == "started").distinct()
+        """Marks the runs of processes that are gone, and that have no job, as failed: nobody will finish them."""
+        unfinished = (t.runs.c.status == "started") & ~sa.exists().where(t.jobs.c.run_id == t.runs.c.id)
+        started = sa.select(t.runs.c.owner).where(unfinished).distinct()
         owners = await self.database.read(lambda connection: list(connection.execute(started).scalars()))
         gone = [owner for owner in owners if owner != self.owner and is_gone(owner)]
         if gone:
-            theirs = (t.runs.c.status == "started") & t.runs.c.owner.in_(gone)
-            values = {"status": "failed", "error": "interrupted", "finished_at": datetime.now(UTC)}
+            theirs = unfinished & t.runs.c.owner.in_(gone)
+            values = {"status": "failed", "error": INTERRUPTED, "finished_at": datetime.now(UTC)}
             await self._write(lambda connection: connection.execute(sa.update(t.runs).where(theirs).values(values)))
 
     async def _write(self, work: Callable[[Connection], T]) -> T | None:
@@ -117,7 +126,7 @@ class SqlRuns:
         if not calls:
             return []
         self._register(connection, [call.inference for call in calls if not call.inference.error])
-        rows = [_inference_row(call, run) for call in calls]
+        rows = [_inference_row(call, run, self.prices) for call in calls]
         return [int(i) for i in connection.execute(_INSERT_INFERENCES, rows).scalars()]
 
     def _register(self, connection: Connection, inferences: Sequence[Inference]) -> None:
@@ -158,12 +167,18 @@ def _upsert_stages(dialect_name: str) -> Any:
     )
 
 
-_INSERT_RUN = sa.insert(t.runs).returning(t.runs.c.id)
-_END_RUN = sa.update(t.runs).where(t.runs.c.id == sa.bindparam("row"))
+# Nobody ends a run twice, nor one that another process took over.
+_OF_ANOTHER = sa.exists().where(t.jobs.c.run_id == sa.bindparam("row"), t.jobs.c.owner != sa.bindparam("me"))
+_END_RUN = (
+    sa.update(t.runs)
+    .where(t.runs.c.id == sa.bindparam("row"), t.runs.c.status == "started", ~_OF_ANOTHER)
+    .values({name: sa.bindparam(name) for name in ("status", "error", "artifact_id", "outcome", "finished_at")})
+)
+_END_JOB = sa.delete(t.jobs).where(t.jobs.c.run_id == sa.bindparam("row"), t.jobs.c.owner == sa.bindparam("me"))
 _INSERT_INFERENCES = sa.insert(t.inferences).returning(t.inferences.c.id, sort_by_parameter_order=True)
 
 
-def _inference_row(call: ModelCall, run: RunOf) -> dict[str, object]:
+def _inference_row(call: ModelCall, run: RunOf, prices: PriceTable) -> dict[str, object]:
     inference = call.inference
     usage = inference.usage
     return {
@@ -183,10 +198,62 @@ def _inference_row(call: ModelCall, run: RunOf) -> dict[str, object]:
         "cache_write_tokens": usage.cache_write,
         "output_tokens": usage.output,
         "thinking_tokens": usage.thinking,
-        "cost_usd": inference.cost_usd,
+        "cost_usd": prices.cost(inference.model, usage),
         "latency_ms": inference.latency_ms,
         "stop_reason": inference.stop_reason,
         "request_id": inference.request_id,
         "prompt_hash": inference.prompt_hash,
         "error": inference.error or None,
     }
+
+
+# What was executed, read back ---------------------------------------------------------------------------------------
+
+_WITH_JOBS = t.runs.outerjoin(t.jobs, t.jobs.c.run_id == t.runs.c.id)
+_QUEUED = (t.runs.c.status == "started") & t.jobs.c.run_id.is_not(None) & sa.not_(t.jobs.c.running)
+_RUN = sa.select(t.runs, sa.func.coalesce(_QUEUED, sa.false()).label("queued")).select_from(_WITH_JOBS)
+
+
+def _among(among: RunFilter) -> sa.ColumnElement[bool]:
+    wanted: list[sa.ColumnElement[bool]] = [sa.true()]
+    if among.user_id is not None:
+        wanted.append(t.runs.c.user_id == among.user_id)
+    if among.dataset is not None:
+        wanted.append(t.runs.c.dataset == among.dataset)
+    if among.status in ("queued", "running"):
+        queued = sa.func.coalesce(_QUEUED, sa.false())
+        wanted += [t.runs.c.status == "started", queued if among.status == "queued" else sa.not_(queued)]
+    elif among.status is not None:
+        wanted.append(t.runs.c.status == among.status)
+    return sa.and_(*wanted)
+
+
+def _records(connection: Connection, select: sa.Select[*tuple[Any, ...]]) -> list[RunRecord]:
+    rows = connection.execute(select).all()
+    stages: dict[int, list[StageRecord]] = {}
+    s = t.run_stages
+    for row in connection.execute(sa.select(s).where(s.c.run_id.in_([row.id for row in rows]))):
+        record = StageRecord(
+            row.stage, row.started_at, row.status, row.finished_at, row.error, [int(i) for i in row.inference_ids]
+        )
+        stages.setdefault(int(row.run_id), []).append(record)
+    return [_record(row, tuple(stages.get(int(row.id), ()))) for row in rows]
+
+
+def _record(row: sa.Row[Any], stages: tuple[StageRecord, ...]) -> RunRecord:
+    return RunRecord(
+        id=int(row.id),
+        user_id=row.user_id,
+        dataset=row.dataset,
+        session_id=row.session_id,
+        kind=row.kind,
+        status=row.status,
+        queued=bool(row.queued),
+        parameters=row.parameters,
+        artifact_id=row.artifact_id,
+        error=row.error,
+        created_at=row.created_at,
+        finished_at=row.finished_at,
+        outcome=row.outcome or {},
+        stages=stages,
+    )

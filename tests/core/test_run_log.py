@@ -30,6 +30,8 @@ pytestmark = pytest.mark.anyio
 class Watched:
     """A scripted model that looks at the record before it answers."""
 
+    model = "scripted-1"
+
     def __init__(self, tables: Tables, *replies: dict[str, object]) -> None:
         self.tables = tables
         self.scripted = ScriptedModel(*replies)
@@ -53,6 +55,7 @@ def value(stored: Any) -> Any:
 
 
 @requirement("runlog.row-per-call", "remember.run-id", "inferences.recorded", "candidates.similarity-recorded")
+@requirement("runlog.updated-at-every-step", "runlog.embeddings-filed", "runlog.one-stage-per-inference")
 async def test_a_run_can_be_watched_and_each_call_belongs_to_one_stage_of_it(core: Core, tables: Tables) -> None:
     moved = graph(edges=[edge("Alice", "works_at", "Nord")])
     watched = Watched(tables, ALICE_WORKS_AT_ACME, moved, verdicts(verdict()))
@@ -107,6 +110,7 @@ async def test_the_record_keeps_what_was_asked_but_never_the_text(
     assert second == sized
 
 
+@requirement("runlog.failed-stage")
 async def test_a_failed_stage_fails_the_run_and_the_rest_never_starts(
     core: Core, model: ScriptedModel, tables: Tables
 ) -> None:
@@ -129,11 +133,12 @@ async def test_a_failed_stage_fails_the_run_and_the_rest_never_starts(
     assert [r["artifact_id"] for r in runs] == [None, 1, None]
 
 
+@requirement("runlog.write-failure")
 async def test_a_record_that_cannot_be_written_costs_nobody_a_memory(
     core: Core, model: ScriptedModel, tables: Tables, caplog: pytest.LogCaptureFixture
 ) -> None:
     with tables.engine.begin() as connection:
-        for table in ("gb_remember_run_stages", "gb_remember_runs", "gb_inferences"):
+        for table in ("gb_jobs", "gb_remember_run_stages", "gb_remember_runs", "gb_inferences"):
             connection.execute(sa.text(f"DROP TABLE {table}"))
     model.replies(ALICE_WORKS_AT_ACME)
     told = await tell(core)
@@ -143,6 +148,7 @@ async def test_a_record_that_cannot_be_written_costs_nobody_a_memory(
     assert "Alice" not in caplog.text
 
 
+@requirement("runlog.dead-process")
 async def test_runs_of_a_process_that_died_are_failed_at_the_next_start(opened: Opener, tables: Tables) -> None:
     async with opened():
         pass
