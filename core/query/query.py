@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from core.core import Core
-from core.errors import ModelFailed, UnknownDataset
-from core.graph import Dataset
-from core.inferences import Choice
+from core.datasets import find_dataset
+from core.errors import ModelFailed
+from core.inferences import Choice, Inference
 from core.ports import Answer, ModelCall, RunOf
 from core.query.evidence import is_grounded, verify
 from core.query.retrieve import match_for, retrieve
@@ -26,10 +27,11 @@ from core.requests import (
     Spoken,
     UserId,
 )
+from core.spending import charge_to
 from core.times import utc
+from core.trajectory import Of, Tool, known, recorded, recording
 from core.wire import EdgeItem, EntityItem
 
-DEFAULT_DATASET = "main"
 Retrieval = Literal["keyword", "hybrid"]
 
 
@@ -46,6 +48,7 @@ class QueryRequest(Request):
     answer: Annotated[bool, Field(description="false: only the evidence, no written answer and no model call.")] = True
     as_of: Annotated[ReadTime, Field(description="Only what was true in the world at this time (RFC 3339).")] = None
     known_at: Annotated[ReadTime, Field(description="Only what was known at this time (RFC 3339).")] = None
+    since: Annotated[ReadTime, Field(description="Only facts learned after this time (RFC 3339 or a date).")] = None
     retrieval: Annotated[
         Retrieval | None,
         BeforeValidator(lambda v: None if v == "" else v),
@@ -80,14 +83,24 @@ async def query(core: Core, request: QueryRequest) -> QueryResponse:
     The answer rests on stored facts alone, and says so when they don't hold it; evidence is what it cites, checked
     against what it was shown.
     """
+    charge_to(request.user_id)
     if request.answer:
         core.engine.require()
-    dataset = await _dataset(core, request)
+    of = Of("query", request.session_id)
+    async with recorded(core, of, request.query, lambda: request.model_dump(mode="json", exclude={"query"})):
+        return await _query(core, request)
+
+
+async def _query(core: Core, request: QueryRequest) -> QueryResponse:
+    dataset = await find_dataset(core, request.user_id, request.dataset)
     if dataset is None:
         return _nothing_known(request)
     of = RunOf(request.user_id, dataset.name, request.session_id)
-    match = match_for(request.query, request.as_of, request.known_at)
+    match = match_for(request.query, request.as_of, request.known_at, request.since)
     subgraph = await retrieve(core, request.query, dataset, match, of, hybrid=_hybrid(core, request))
+    if seen := recording():
+        rows = {"entities": [e.id for e in subgraph.entities], "edges": [e.id for e in subgraph.edges]}
+        seen.used("retrieve", Tool("retrieve", {"question": request.query, "dataset": dataset.name}, rows))
     if not request.answer:
         return QueryResponse(session_id=request.session_id, evidence=_evidence(subgraph, described=True))
     if not subgraph.entities:
@@ -103,17 +116,6 @@ async def query(core: Core, request: QueryRequest) -> QueryResponse:
     )
 
 
-async def _dataset(core: Core, request: QueryRequest) -> Dataset | None:
-    """The dataset to search; None for the default one of a user who has told nothing yet."""
-    name = request.dataset or DEFAULT_DATASET
-    dataset = await core.graph.dataset(request.user_id, name)
-    if dataset is None and request.dataset is not None:
-        known = await core.graph.dataset_names(request.user_id)
-        there = f"the datasets of this user are {', '.join(known)}" if known else "this user has none yet"
-        raise UnknownDataset(f"dataset: not found; {there}", param="dataset")
-    return dataset
-
-
 def _hybrid(core: Core, request: QueryRequest) -> bool:
     """By meaning too where asked for; rules read no synonyms, so with the embedded engine always."""
     if request.retrieval is None:
@@ -126,14 +128,17 @@ async def _answer(core: Core, request: QueryRequest, subgraph: Subgraph, of: Run
     now = request.as_of or core.clock()
     try:
         reply = await core.engine.answer(request.query, subgraph, utc(now), Choice(reasoning=request.reasoning))
-        inferences = reply.inferences
     except ModelFailed as failure:
-        for inference in failure.inferences:
-            await core.runs.inference(ModelCall("query", "query", inference), of)
+        await _record(core, failure.inferences, None, of)
         raise
-    for inference in inferences:
-        await core.runs.inference(ModelCall("query", "query", inference), of)
+    await _record(core, reply.inferences, reply.value.text, of)
     return reply.value
+
+
+async def _record(core: Core, inferences: Sequence[Inference], said: str | None, of: RunOf) -> None:
+    ids = [await core.record(ModelCall("query", "query", inference), of) for inference in inferences]
+    if seen := recording():
+        seen.asked("query", inferences, said, [known(i) for i in ids])
 
 
 def _evidence(subgraph: Subgraph, *, described: bool) -> Evidence:

@@ -13,6 +13,7 @@ from core.query.score import terms
 from core.query.subgraph import Match, Subgraph
 from core.text import name_key
 from core.times import utc
+from core.trajectory import Tool, known, recording
 
 log = logging.getLogger(__name__)
 
@@ -20,10 +21,10 @@ log = logging.getLogger(__name__)
 RANKED = 200
 
 
-def match_for(question: str, as_of: datetime | None, known_at: datetime | None) -> Match:
+def match_for(question: str, as_of: datetime | None, known_at: datetime | None, since: datetime | None = None) -> Match:
     """The question ready for the store."""
     key = name_key(question)
-    return Match(key, terms(key), as_of and utc(as_of), known_at and utc(known_at))
+    return Match(key, terms(key), as_of and utc(as_of), known_at and utc(known_at), since and utc(since))
 
 
 async def retrieve(core: Core, question: str, dataset: Dataset, match: Match, of: RunOf, *, hybrid: bool) -> Subgraph:
@@ -45,12 +46,16 @@ async def _similar_facts(core: Core, question: str, dataset: Dataset, of: RunOf)
         return {}
     try:
         embedded = await embedder.embed([question])
-        await core.runs.inference(ModelCall("embedding", "search_similar", embedded.inference), of)
+        call_id = await core.record(ModelCall("embedding", "search_similar", embedded.inference), of)
         (hits,) = await core.vectors.search(dataset, "edges", embedded.vectors, RANKED)
     except GligabaoError as failure:
         if isinstance(failure, ModelFailed):
             for inference in failure.inferences:
-                await core.runs.inference(ModelCall("embedding", "search_similar", inference), of)
+                await core.record(ModelCall("embedding", "search_similar", inference), of)
         log.warning("facts are searched by keyword alone: %s", failure.message)
         return {}
+    if seen := recording():
+        found = [{"edge_id": hit.ref_id, "similarity": round(hit.similarity, 4)} for hit in hits]
+        tool = Tool("search_similar_facts", {"question": question, "top_k": RANKED}, found)
+        seen.used("search_similar", tool, embedded.inference, known(call_id))
     return {hit.ref_id: hit.similarity for hit in hits}

@@ -13,7 +13,8 @@ from core.graph import Edge, Entity
 class Match:
     """A question ready for the store: its key, its terms, the time it reads at, and the caps.
 
-    `as_of` keeps the facts that were true in the world at that moment; `known_at` shows every row as it was then.
+    `as_of` keeps the facts that were true in the world at that moment; `known_at` shows every row as it was then;
+    `since` keeps the facts that were learned after it.
     `joining` is how many facts that are near in meaning may join the ones that touch a seed.
     """
 
@@ -21,10 +22,16 @@ class Match:
     terms: tuple[str, ...]
     as_of: datetime | None = None
     known_at: datetime | None = None
+    since: datetime | None = None
     seeds: int = 10
     recent: int = 25
     edges: int = 100
     joining: int = 30
+
+    def learned_in_time(self, edge: Edge) -> bool:
+        """Whether the fact was learned after `since`, and before `known_at`."""
+        known = self.known_at is None or edge.created_at <= self.known_at
+        return known and (self.since is None or edge.created_at > self.since)
 
 
 @dataclass(frozen=True, slots=True)
