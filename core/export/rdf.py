@@ -1,0 +1,158 @@
+"""RDF 1.2: each fact is reified with its dates and sources, and one that is true now is a plain triple too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from json.encoder import encode_basestring
+from urllib.parse import quote
+
+from core.export.rows import ArtifactRow, EdgeRow, EntityRow, Snapshot
+
+PREFIXES: Mapping[str, str] = {
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+    "gb": "urn:gligabao-terms:",
+}
+
+
+_RELATIONS = 10_000  # spelled as IRIs once; a graph may have more
+Terms = Mapping[str, str]
+"""Each term of the vocabularies, `gb:validAt` say, as a format writes it."""
+Statements = tuple[str, list[tuple[str, str]]]
+"""A subject, and what is said of it: predicates and objects as they are written."""
+
+_OF_RDF = ("rdf:type", "rdf:reifies", "rdfs:label", "xsd:dateTime")
+_OWN = (
+    "Artifact Entity Fact artifact createdAt description expiredAt invalidAt kind model namedIn partOf session speaker "
+    "statedIn text type updatedAt validAt"
+)
+_SHORT = {term: term for term in (*_OF_RDF, *(f"gb:{name}" for name in _OWN.split()))}
+_FULL = {term: f"<{PREFIXES[term.split(':')[0]]}{term.split(':')[1]}>" for term in _SHORT}
+
+
+def default_base(dataset: str) -> str:
+    """The base IRI of a dataset for which none was given."""
+    return f"urn:gligabao:{quote(dataset, safe='')}:"
+
+
+def as_turtle(snapshot: Snapshot, base: str) -> Iterator[str]:
+    """Turtle of RDF 1.2. The last line is a comment that says how many subjects were written."""
+    yield "".join(f"@prefix {prefix}: <{iri}> .\n" for prefix, iri in PREFIXES.items())
+    count = 0
+    for batch in _Writing(base, _SHORT, snapshot.header.exported_at).statements(snapshot):
+        count += len(batch)
+        yield "".join(
+            [
+                f"{subject} " + " ;\n  ".join([f"{name} {value}" for name, value in said]) + " .\n"
+                for subject, said in batch
+            ]
+        )
+    yield f"# end: {count}\n"
+
+
+def as_nquads(snapshot: Snapshot, base: str) -> Iterator[str]:
+    """N-Quads of RDF 1.2, in one named graph. The last line is a comment that says how many subjects were written."""
+    end = f" <{base}graph> .\n"
+    count = 0
+    for batch in _Writing(base, _FULL, snapshot.header.exported_at).statements(snapshot):
+        count += len(batch)
+        yield "".join([f"{subject} {name} {value}{end}" for subject, said in batch for name, value in said])
+    yield f"# end: {count}\n"
+
+
+class _Writing:
+    """What the graph says, as RDF writes it."""
+
+    def __init__(self, base: str, terms: Terms, now: str) -> None:
+        self.base = base
+        self.terms = terms
+        self.now = now
+        self.instant = f'Z"^^{terms["xsd:dateTime"]}'
+        self.relations: dict[str, str] = {}
+
+    def statements(self, snapshot: Snapshot) -> Iterator[list[Statements]]:
+        """All of it by subject, a batch at a time."""
+        for entities in snapshot.rows("entities"):
+            yield [self.entity(row) for row in entities]
+        for artifacts in snapshot.rows("artifacts"):
+            yield [self.artifact(row) for row in artifacts]
+        for edges in snapshot.rows("edges"):
+            yield [said for row in edges for said in self.fact(row)]
+        for links in snapshot.rows("entity_artifacts"):
+            yield [self.source(f"entity/{row.entity_id}", "gb:namedIn", row.artifact_id) for row in links]
+        for links in snapshot.rows("edge_artifacts"):
+            yield [self.source(f"edge/{row.edge_id}", "gb:statedIn", row.artifact_id) for row in links]
+
+    def entity(self, row: EntityRow) -> Statements:
+        terms = self.terms
+        said = [
+            (terms["rdf:type"], terms["gb:Entity"]),
+            (terms["rdfs:label"], literal(row.name)),
+            (terms["gb:type"], literal(row.type)),
+            (terms["gb:createdAt"], self.time(row.created_at)),
+            (terms["gb:updatedAt"], self.time(row.updated_at)),
+        ]
+        if row.description:
+            said.append((terms["gb:description"], literal(row.description)))
+        if row.model_id:
+            said.append((terms["gb:model"], literal(row.model_id)))
+        return f"<{self.base}entity/{row.id}>", said
+
+    def fact(self, row: EdgeRow) -> Iterator[Statements]:
+        terms, base = self.terms, self.base
+        source, target = f"<{base}entity/{row.source_id}>", f"<{base}entity/{row.target_id}>"
+        relation = self.relation(row.relation)
+        said = [
+            (terms["rdf:reifies"], f"<<( {source} {relation} {target} )>>"),
+            (terms["rdf:type"], terms["gb:Fact"]),
+            (terms["gb:validAt"], self.time(row.valid_at)),
+            (terms["gb:createdAt"], self.time(row.created_at)),
+        ]
+        if row.invalid_at:
+            said.append((terms["gb:invalidAt"], self.time(row.invalid_at)))
+        if row.expired_at:
+            said.append((terms["gb:expiredAt"], self.time(row.expired_at)))
+        if row.description:
+            said.append((terms["gb:description"], literal(row.description)))
+        if row.model_id:
+            said.append((terms["gb:model"], literal(row.model_id)))
+        if row.artifact_id is not None:
+            said.append((terms["gb:artifact"], f"<{base}artifact/{row.artifact_id}>"))
+        yield f"<{base}edge/{row.id}>", said
+        if row.is_true_at(self.now):
+            yield source, [(relation, target)]
+
+    def artifact(self, row: ArtifactRow) -> Statements:
+        terms = self.terms
+        said = [
+            (terms["rdf:type"], terms["gb:Artifact"]),
+            (terms["gb:kind"], literal(row.kind)),
+            (terms["gb:validAt"], self.time(row.valid_at)),
+            (terms["gb:createdAt"], self.time(row.created_at)),
+        ]
+        if row.parent_id is not None:
+            said.append((terms["gb:partOf"], f"<{self.base}artifact/{row.parent_id}>"))
+        for name, text in (("gb:session", row.session_id), ("gb:speaker", row.speaker), ("gb:text", row.text)):
+            if text is not None:
+                said.append((terms[name], literal(text)))
+        return f"<{self.base}artifact/{row.id}>", said
+
+    def source(self, of: str, name: str, artifact_id: int) -> Statements:
+        return f"<{self.base}{of}>", [(self.terms[name], f"<{self.base}artifact/{artifact_id}>")]
+
+    def relation(self, stated: str) -> str:
+        known = self.relations.get(stated)
+        if known is None:
+            known = f"<{self.base}relation/{quote(stated, safe='')}>"
+            if len(self.relations) < _RELATIONS:
+                self.relations[stated] = known
+        return known
+
+    def time(self, moment: str) -> str:
+        return f'"{moment[:-1]}{self.instant}'
+
+
+def literal(text: str) -> str:
+    """The text as a quoted literal: the escapes of JSON are those of Turtle and N-Quads."""
+    return encode_basestring(text)

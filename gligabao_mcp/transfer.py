@@ -1,0 +1,163 @@
+"""The two routes that are not JSON in and JSON out: a dataset as a stream, and a document as a body."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from typing import IO, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from core.config import Config
+from core.errors import TooLarge
+from core.export.export import ExportRequest, export
+from core.export.formats import FORMATS, disposition, file_name
+from core.imports.imports import ImportRequest, ImportResponse, import_document
+from core.ports import ByteStream
+from core.text import clean
+from gligabao_mcp.bodies import MAX_DISCARDED
+from gligabao_mcp.errors import failure, invalid
+from gligabao_mcp.handle import CoreHandle
+from gligabao_mcp.rest import answer, query_fields
+
+Asked = TypeVar("Asked", bound=BaseModel)
+
+EXPORT_PATH, IMPORT_PATH = "/v1/gb/export", "/v1/gb/import"
+_IN_MEMORY = 1024 * 1024
+
+
+def transfer_routes(handle: CoreHandle, config: Config) -> list[Route]:
+    """GET export and POST import."""
+
+    async def exporting(request: Request) -> Response:
+        try:
+            asked = read_request(ExportRequest, query_fields(request))
+            stream = await export(await handle.core(), asked)
+        except Exception as error:
+            return answer(failure(error))
+        download = disposition(file_name(asked.dataset, asked.format))
+        return Download(stream, FORMATS[asked.format].media_type, {"Content-Disposition": download})
+
+    async def importing(request: Request) -> Response:
+        try:
+            asked = read_request(ImportRequest, query_fields(request))
+            file = await _received(request, config.max_import_bytes)
+            return JSONResponse(await _import(handle, asked, file))
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody reads it
+        except Exception as error:
+            return answer(failure(error))
+
+    return [
+        Route(EXPORT_PATH, exporting, methods=["GET"], name="export"),
+        Route(IMPORT_PATH, importing, methods=["POST"], name="import"),
+    ]
+
+
+class Download(StreamingResponse):
+    """A stream that is closed however its sending ends. One that fails in the middle breaks the connection off: what
+    has arrived does not look like the whole."""
+
+    def __init__(self, stream: ByteStream, media_type: str, headers: Mapping[str, str]) -> None:
+        super().__init__(_unmistakable(stream), headers=headers)
+        self.headers["Content-Type"] = media_type
+        self._stream = stream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        except ClientDisconnect:
+            pass  # a reader that has read enough
+        finally:
+            await self._stream.aclose()
+
+
+async def _unmistakable(stream: ByteStream) -> AsyncIterator[bytes]:
+    """The stream; what fails in it is no OSError, which the framework takes for a client that has gone."""
+    try:
+        async for piece in stream:
+            yield piece
+    except OSError as failure:
+        raise RuntimeError("the export broke off") from failure
+
+
+async def _import(handle: CoreHandle, asked: ImportRequest, file: IO[bytes]) -> dict[str, Any]:
+    """The response body of an import. Whoever hangs up meanwhile stops nothing."""
+    core = await handle.core()
+
+    async def work() -> dict[str, Any]:
+        with file:
+            return (await import_document(core, asked, file)).body()
+
+    return await asyncio.shield(asyncio.create_task(work()))
+
+
+async def _received(request: Request, limit: int) -> IO[bytes]:
+    """The body in a file; raises TooLarge."""
+    file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - whoever reads it closes it
+    received = 0
+    try:
+        async for chunk in request.stream():
+            received += len(chunk)
+            if received > limit + MAX_DISCARDED:
+                break
+            if received <= limit:
+                file.write(chunk)
+        if received > limit:
+            raise TooLarge(f"the document is over the limit of {limit} bytes (setting max_import_bytes)")
+    except BaseException:
+        file.close()
+        raise
+    file.seek(0)
+    return file
+
+
+def read_request(model: type[Asked], given: Mapping[str, object]) -> Asked:
+    """The request in these fields; what is empty counts as not given. Raises InvalidRequest."""
+    cleaned, _ = clean({name: value for name, value in given.items() if value not in (None, "")})
+    try:
+        return model.model_validate(cleaned)
+    except ValidationError as error:
+        raise invalid(error, model) from None
+
+
+# What OpenAPI says of them ------------------------------------------------------------------------------------------
+
+
+MODELS = ((ExportRequest, "validation"), (ImportRequest, "validation"), (ImportResponse, "serialization"))
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+
+
+def described(parameters: Any, failures: Mapping[str, Any], answers: Any) -> dict[str, Any]:
+    """The two paths. `parameters` and `answers` make the query parameters and the JSON answer of a model."""
+    kinds = dict.fromkeys(format.media_type for format in FORMATS.values())
+    got = {"description": "The document.", "content": dict.fromkeys(kinds, _BINARY)}
+    document = {"application/json": {"schema": {"type": "object"}}, "application/x-ndjson": _BINARY}
+    return {
+        EXPORT_PATH: {
+            "get": {
+                "operationId": "export",
+                "summary": _summary(export),
+                "parameters": parameters(ExportRequest),
+                "responses": {"200": got, **failures},
+            }
+        },
+        IMPORT_PATH: {
+            "post": {
+                "operationId": "import",
+                "summary": _summary(import_document),
+                "parameters": parameters(ImportRequest),
+                "requestBody": {"required": True, "description": "What export wrote.", "content": document},
+                "responses": {"200": {"description": "Done.", "content": answers(ImportResponse.__name__)}, **failures},
+            }
+        },
+    }
+
+
+def _summary(function: Any) -> str:
+    return " ".join((function.__doc__ or "").split("\n\n")[0].split())
