@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -12,11 +13,18 @@ from core.inferences import Choice, Inference, Reasoning, Usage
 from core.ports import Completion, Prompt
 from gligabao_mcp.providers.failing import Gate, Refusal, Unusable, reading
 from gligabao_mcp.providers.importing import imported
-from gligabao_mcp.providers.thinking import Thinking, thinking
+from gligabao_mcp.providers.thinking import STYLES, Style, Thinking, thinking
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
-    from anthropic.types import Message, OutputConfigParam, TextBlockParam, ThinkingConfigParam
+    from anthropic.types import (
+        Base64ImageSourceParam,
+        ContentBlockParam,
+        Message,
+        OutputConfigParam,
+        TextBlockParam,
+        ThinkingConfigParam,
+    )
 
 PROVIDER = "anthropic"
 
@@ -32,20 +40,22 @@ class AnthropicModel:
         base_url: str = "",
         deadline: float = 50.0,
         max_retries: int = 2,
+        styles: Mapping[str, Style] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._model = model or DEFAULT_MODEL
+        self.model = model or DEFAULT_MODEL
         self._api_key = api_key
         self._base_url = base_url
         self._max_retries = max_retries
+        self._styles: Mapping[str, Style] = {**STYLES, **(styles or {})}
         self._gate = Gate(PROVIDER, "the Anthropic API", "ANTHROPIC_API_KEY", deadline, secret=api_key, clock=clock)
         self._client: AsyncAnthropic | None = None
 
     async def complete(self, prompt: Prompt, choice: Choice) -> Completion:
         """What the model writes, in the form of the schema where the server enforces it."""
         await self.warm()
-        model = choice.model or self._model
-        plan = thinking(model, choice.reasoning)
+        model = choice.model or self.model
+        plan = thinking(model, choice.reasoning, self._styles)
         completion, latency_ms = await self._gate.call(
             lambda: self._send(prompt, model, plan), _refusal, model=model, reasoning=plan.level
         )
@@ -87,7 +97,7 @@ class AnthropicModel:
                 model=model,
                 max_tokens=prompt.max_tokens + plan.room,
                 system=[system],
-                messages=[{"role": "user", "content": prompt.user}],
+                messages=[{"role": "user", "content": _content(prompt)}],
                 thinking=cast("ThinkingConfigParam", dict(plan.thinking)) if plan.thinking else omit,
                 output_config=output,
             ),
@@ -97,6 +107,16 @@ class AnthropicModel:
             raise Unusable
         with reading():
             return _completion(message, model, plan.level)
+
+
+def _content(prompt: Prompt) -> str | list[ContentBlockParam]:
+    """The user turn: the image, where there is one, stands before the words."""
+    image = prompt.image
+    if image is None or image.content is None:
+        return prompt.user
+    data = base64.b64encode(image.content).decode()
+    source: Base64ImageSourceParam = {"type": "base64", "media_type": image.media_type, "data": data}
+    return [{"type": "image", "source": source}, {"type": "text", "text": prompt.user}]
 
 
 def _completion(message: Message, requested: str, level: Reasoning) -> Completion:
@@ -122,13 +142,14 @@ def _completion(message: Message, requested: str, level: Reasoning) -> Completio
 def _usage(message: Message) -> Usage:
     usage = message.usage
     cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
-    details = usage.output_tokens_details
+    details, tools = usage.output_tokens_details, usage.server_tool_use
     return Usage(
         input=usage.input_tokens + cached + written,  # input_tokens leaves the cached ones out
         output=usage.output_tokens,
         cached=cached,
         cache_write=written,
         thinking=details.thinking_tokens if details else 0,
+        web_searches=tools.web_search_requests if tools else 0,
     )
 
 

@@ -28,6 +28,7 @@ class Jev:
     """A DecisionModel over POST /v1/systemone. Advisory, so it gets little time and no second try."""
 
     def __init__(self, *, api_key: str, base_url: str = BASE_URL, timeout: float = 3.0) -> None:
+        self.model = MODEL
         self._api_key = api_key
         self._base_url = base_url.rstrip("/")
         self._gate = Gate(PROVIDER, "Jev", "JEV_API_KEY", timeout, secret=api_key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
 import math
@@ -18,7 +19,7 @@ from gligabao_mcp.providers.importing import imported
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from openai.types import CreateEmbeddingResponse
-    from openai.types.chat import ChatCompletion
+    from openai.types.chat import ChatCompletion, ChatCompletionContentPartParam
     from openai.types.chat.completion_create_params import ResponseFormat
 
 log = logging.getLogger(__name__)
@@ -55,7 +56,7 @@ class OpenAIModel:
         deadline: float = 50.0,
         max_retries: int = 2,
     ) -> None:
-        self._model = model
+        self.model = model
         self._takes_effort = takes_effort
         self._connection = _Connection(api_key, base_url, max_retries)
         self._gate = _gate(api_key, deadline, base_url)
@@ -69,7 +70,7 @@ class OpenAIModel:
     async def complete(self, prompt: Prompt, choice: Choice) -> Completion:
         """What the model writes, in the strictest form of JSON that the server takes."""
         await self.warm()
-        model = choice.model or self._model
+        model = choice.model or self.model
         takes_effort = self._takes_effort or self.official
         level = choice.reasoning if takes_effort else "none"
         completion, latency_ms = await self._gate.call(
@@ -113,7 +114,10 @@ class OpenAIModel:
             "object",
             await client.chat.completions.create(
                 model=choice.model,
-                messages=[{"role": "system", "content": _system(prompt)}, {"role": "user", "content": prompt.user}],
+                messages=[
+                    {"role": "system", "content": _system(prompt)},
+                    {"role": "user", "content": _content(prompt)},
+                ],
                 # OpenAI's newer models refuse max_tokens; local servers know nothing else.
                 max_tokens=omit if self.official else limit,
                 max_completion_tokens=limit if self.official else omit,
@@ -252,6 +256,15 @@ def _warn_if_cut(prompt: Prompt, inference: Inference) -> None:
 def _system(prompt: Prompt) -> str:
     """The schema stands in the prompt as well: not every server enforces it, and some only claim to."""
     return f"{prompt.system}\nThe JSON schema of the object:\n{json.dumps(prompt.schema)}\n"
+
+
+def _content(prompt: Prompt) -> str | list[ChatCompletionContentPartParam]:
+    """The user turn: the image, where there is one, stands before the words."""
+    image = prompt.image
+    if image is None or image.content is None:
+        return prompt.user
+    url = f"data:{image.media_type};base64,{base64.b64encode(image.content).decode()}"
+    return [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": prompt.user}]
 
 
 def _format(prompt: Prompt, rung: Rung) -> ResponseFormat | None:

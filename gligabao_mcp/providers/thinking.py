@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from core.config import ThinkingStyle
 from core.inferences import THINKING_TOKENS, Reasoning
 
-Style = Literal["off", "budget", "adaptive", "between_tools", "always"]
+Style = ThinkingStyle
 """off: can't think. budget: a number of tokens. adaptive: as it sees fit, with an effort; can be disabled.
 between_tools: the same, but `disabled` goes by that name. always: can't be kept from thinking."""
 
@@ -43,16 +44,16 @@ class Thinking:
     level: Reasoning
 
 
-def style(model: str) -> Style:
+def style(model: str, styles: Mapping[str, Style] = STYLES) -> Style:
     """How the model thinks, by its name."""
-    prefixes = [prefix for prefix in STYLES if model.startswith(prefix)]
-    return STYLES[max(prefixes, key=len)] if prefixes else "adaptive"
+    prefixes = [prefix for prefix in styles if model.startswith(prefix)]
+    return styles[max(prefixes, key=len)] if prefixes else "adaptive"
 
 
-def thinking(model: str, level: Reasoning) -> Thinking:
+def thinking(model: str, level: Reasoning, styles: Mapping[str, Style] = STYLES) -> Thinking:
     """How to ask the model for this level. Levels are an effort: newer models refuse budgets. The budget of a level is
     added as room for every style, or the thoughts would use up the answer's tokens."""
-    kind = style(model)
+    kind = style(model, styles)
     room = THINKING_TOKENS[level]
     if kind == "off":
         return Thinking(None, None, 0, "none")

@@ -164,6 +164,21 @@ async def test_without_reasoning_each_style_thinks_as_little_as_it_can() -> None
     assert (always.thinking, always.effort, always.room, always.level) == (None, "low", 1024, "low")
 
 
+async def test_the_style_of_a_model_can_be_set(wire: Wire) -> None:
+    wire.says(message(), message())
+    model = AnthropicModel(api_key="k", base_url=wire.url, styles={"claude-next": "budget"})
+    await model.complete(PROMPT, Choice("claude-next-1", "low"))
+    await model.complete(PROMPT, Choice("claude-haiku-5-5", "low"))
+    assert [body["thinking"]["type"] for body in wire.bodies] == ["enabled", "adaptive"]
+    await model.aclose()
+
+
+async def test_searches_of_the_web_are_counted(wire: Wire, model: AnthropicModel) -> None:
+    searched = {"web_search_requests": 2, "web_fetch_requests": 0}
+    wire.says(message(usage={"input_tokens": 9, "output_tokens": 1, "server_tool_use": searched}))
+    assert (await model.complete(PROMPT, Choice())).inference.usage.web_searches == 2
+
+
 @requirement("remember.model-failure", "query.model-output-unusable")
 @pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
 async def test_an_answer_that_was_cut_off_says_so(wire: Wire, model: AnthropicModel, reason: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 from core.errors import ModelFailed
 from core.inferences import Usage
 from core.ports import Complexity
+from core.prices import PriceTable
 from gligabao_mcp.providers.jev import Jev, first_bytes
 from tests.requirements import requirement
 from tests.wire import Said, Wire, complexity
@@ -54,7 +55,7 @@ async def test_its_inference_has_the_model_that_answered_and_a_price(wire: Wire,
     (inference,) = (await jev.classify_complexity("Alice.")).inferences
     assert (inference.model, inference.requested_model) == ("jev-1.13.0", "jev-latest")
     assert inference.usage == Usage(input=310, output=9)
-    assert inference.cost_usd == pytest.approx(0.00001302)
+    assert PriceTable().cost(inference.model, inference.usage) == pytest.approx(0.00001302)
 
 
 @requirement("remember.complexity-32-kib")

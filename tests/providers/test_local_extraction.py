@@ -11,6 +11,7 @@ import pytest
 from benchmarks.scoring import GoldEdge, predicted
 from core.graph import Extraction
 from core.inferences import Choice
+from core.prices import PriceTable
 from core.text import name_key
 from gligabao_mcp.providers.local.engine import MODEL_ID, EmbeddedEngine
 from gligabao_mcp.providers.local.notes import LONGEST_NAME
@@ -250,7 +251,7 @@ async def test_types_come_from_the_relation() -> None:
 async def test_the_inference_names_the_rules_and_what_was_asked_for() -> None:
     (inference,) = (await EmbeddedEngine().extract("Alice works at Acme.", TOLD, Choice("other"))).inferences
     assert (inference.provider, inference.model, inference.requested_model) == ("local", MODEL_ID, "other")
-    assert inference.cost_usd == 0
+    assert PriceTable().cost(inference.model, inference.usage) == 0
 
 
 def test_without_the_extra_it_says_how_to_install_it() -> None:
