@@ -1,11 +1,10 @@
-"""One model call as it is recorded: who answered, at which level, what it took and what it cost."""
+"""One model call as it is recorded: who answered, at which level, and what it took."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 Reasoning = Literal["none", "low", "medium", "high"]
 REASONING_LEVELS: tuple[Reasoning, ...] = ("none", "low", "medium", "high")
@@ -37,13 +36,14 @@ class Choice:
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens of one call. `input` counts all prompt tokens, the cached and the newly cached ones included; `output` all
-    output tokens, thinking included."""
+    output tokens, thinking included. `web_searches`: those that the provider ran and bills."""
 
     input: int = 0
     output: int = 0
     cached: int = 0
     cache_write: int = 0
     thinking: int = 0
+    web_searches: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,62 +61,3 @@ class Inference:
     request_id: str = ""
     error: str = ""
     prompt_hash: str = ""
-
-    @property
-    def cost_usd(self) -> float:
-        """US dollars, by the price table; 0 for a model that is not in it."""
-        return cost_usd(self.model, self.usage)
-
-
-class Price(NamedTuple):
-    """US dollars per million tokens."""
-
-    input: float
-    output: float = 0.0
-    cache_read: float = 0.0
-    cache_write: float = 0.0
-
-
-class Band(NamedTuple):
-    """Other prices for a whole request whose prompt is over `above` tokens."""
-
-    above: int
-    price: Price
-
-
-PRICES: Mapping[str, Price] = {
-    "claude-haiku-5-5": Price(0.10, 0.50, 0.01, 0.125),
-    "claude-sonnet-5-5": Price(2, 10, 0.10, 2.50),
-    "claude-sonnet-5": Price(2, 10, 0.20, 2.50),
-    "claude-opus-5-5": Price(4, 20, 0.40, 5.00),
-    "claude-fable-5-1": Price(10, 50, 1.00, 12.50),
-    "claude-haiku-4-5": Price(1, 5, 0.10, 1.25),
-    "text-embedding-3-small": Price(0.02),
-    "text-embedding-3-large": Price(0.13),
-}
-BANDS: Mapping[str, Band] = {"claude-haiku-5-5": Band(100_000, Price(0.50, 2.50, 0.05, 0.625))}
-_JEV = Price(0.042)
-
-_SNAPSHOT = re.compile(r"-\d{8}$")
-
-
-def cost_usd(model: str, usage: Usage) -> float:
-    """The cost of one call: fresh, cached and newly cached prompt tokens and output tokens, each at its price.
-
-    The band is chosen by all prompt tokens. The name is looked up as reported, then without a `-YYYYMMDD` tail; a model
-    that is in no row costs 0.
-    """
-    name = model if model in PRICES else _SNAPSHOT.sub("", model)
-    price = PRICES.get(name) or (_JEV if name.startswith("jev-") else None)
-    if price is None:
-        return 0.0
-    if (band := BANDS.get(name)) and usage.input > band.above:
-        price = band.price
-    fresh = max(0, usage.input - usage.cached - usage.cache_write)
-    tokens = (
-        fresh * price.input
-        + usage.output * price.output
-        + usage.cached * price.cache_read
-        + usage.cache_write * price.cache_write
-    )
-    return tokens / 1_000_000
