@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-SCRIPTS = ("cold_start", "remember", "retrieval", "extraction")
+SCRIPTS = ("cold_start", "remember", "document", "retrieval", "export", "extraction")
 
 if __name__ == "__main__":
     for script in SCRIPTS:

@@ -22,7 +22,8 @@ from core.core import Core
 from core.engine import PromptedEngine
 from core.inferences import Choice
 from core.ports import Completion, Embedded, Hit, Prompt
-from core.remember.remember import RememberRequest, remember
+from core.remember.remember import remember
+from core.remember.request import RememberRequest
 from gligabao_mcp.providers.scripted import HashEmbedder, ScriptedModel
 from gligabao_mcp.wiring import Providers, open_core
 from storage.outbox import VectorOutbox
@@ -90,14 +91,18 @@ class Clocked(LanceIndex):
     cpu = 0.0
     upserts = 0
 
-    def upsert(self, dataset_id: int, index: str, rows: Sequence[VectorRow]) -> None:
+    def upsert(
+        self, dataset_id: int, index: str, rows: Sequence[VectorRow], generation: int = 0, model: str = ""
+    ) -> None:
         with self._clocked():
-            super().upsert(dataset_id, index, rows)
+            super().upsert(dataset_id, index, rows, generation, model)
         self.upserts += 1
 
-    def search(self, dataset_id: int, index: str, vectors: Sequence[bytes], limit: int) -> list[list[Hit]]:
+    def search(
+        self, dataset_id: int, index: str, vectors: Sequence[bytes], limit: int, generation: int = 0
+    ) -> list[list[Hit]]:
         with self._clocked():
-            return super().search(dataset_id, index, vectors, limit)
+            return super().search(dataset_id, index, vectors, limit, generation)
 
     @contextmanager
     def _clocked(self) -> Generator[None]:

@@ -7,7 +7,21 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from core.prices import Price
+
 DEFAULT_MODEL = "claude-haiku-5-5"
+# How a model of the Anthropic API is asked to think: gligabao_mcp/providers/thinking.py says what each means.
+ThinkingStyle = Literal["off", "budget", "adaptive", "between_tools", "always"]
+# Whom a door that tells of every user is open to.
+Reach = Literal["loopback", "on", "off"]
+
+
+class ModelSetting(BaseModel):
+    """What gligabao.toml says of one model, a row of `[models]`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    thinking: ThinkingStyle
 
 
 class Config(BaseModel):
@@ -50,19 +64,73 @@ class Config(BaseModel):
     embedding_dimensions: Annotated[int, Field(ge=1, le=8192, description="Size of the vectors.")] = 1536
     embedding_base_url: Annotated[str, Field(description="Address of an OpenAI-compatible embeddings server.")] = ""
 
+    offline: Annotated[
+        bool, Field(description="Nothing may leave this machine: settings that lead out are refused, keys not used.")
+    ] = False
     chunk_size: Annotated[int, Field(ge=64, le=8192, description="Tokens of the longest text that is read whole.")] = (
         1024
     )
+    chunk_overlap_percent: Annotated[
+        int, Field(ge=0, le=50, description="How much of a chunk the next one repeats at most, in percent.")
+    ] = 20
     model_deadline: Annotated[float, Field(gt=0, description="Seconds for one model call, retries included.")] = 50.0
     require_names_in_text: Annotated[bool, Field(description="Drop extracted names that do not occur in the text.")] = (
         False
     )
+    store_images: Annotated[bool, Field(description="Keep the bytes of an image beside what was read from it.")] = False
     mask_secrets: Annotated[
         bool, Field(description="Mask API keys, tokens and passwords in a text before it is kept.")
     ] = False
 
+    queue_size: Annotated[
+        int, Field(ge=1, le=10_000, description="How many calls of remember may wait or run at once in the database.")
+    ] = 100
+
+    prices: dict[str, Price] = Field(
+        default_factory=dict[str, Price],
+        description="US dollars per million tokens of a model, over the built-in list (a table of gligabao.toml).",
+    )
+    models: dict[str, ModelSetting] = Field(
+        default_factory=dict[str, ModelSetting],
+        description="How a model of the Anthropic API thinks (a table of gligabao.toml).",
+    )
+    daily_spend_limit_usd: Annotated[
+        float | None, Field(ge=0, description="US dollars of a UTC day; then no paid model call is made. Default: off.")
+    ] = None
+    daily_spend_limit_usd_per_user: Annotated[
+        float | None, Field(ge=0, description="The same for each user by itself. Default: off.")
+    ] = None
+    event_webhook_url: Annotated[
+        SecretStr | None, Field(description="Where each event is sent as JSON. Default: nowhere.")
+    ] = None
+
+    base_iri: Annotated[
+        str, Field(description="What the IRIs of an export to RDF begin with. Default: urn:gligabao:<dataset>:")
+    ] = ""
+    max_import_bytes: Annotated[int, Field(ge=1, description="Bytes of the largest document that import takes.")] = (
+        1024 * 1024 * 1024
+    )
+    trajectory: Annotated[
+        bool, Field(description="Write the course of each remember and query to a file, texts included (ATIF 1.8).")
+    ] = False
+    trajectory_dir: Annotated[
+        Path | None, Field(description="Folder of those files. Default: trajectories in the data folder.")
+    ] = None
+    undo_days: Annotated[
+        int, Field(ge=0, le=3650, description="Days in which a forget or a merge can be undone; purged after.")
+    ] = 30
+    tools: Annotated[
+        Literal["default", "full"],
+        Field(description="Which MCP tools are offered. full: those that change and delete what is stored, too."),
+    ] = "default"
     host: Annotated[str, Field(description="Address that serve listens on.")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="Port that serve listens on.")] = 7878
+    admin: Annotated[
+        Reach, Field(description="Who reads runs and costs of all users at /v1/gb/admin. loopback: this machine alone.")
+    ] = "loopback"
+    metrics: Annotated[Reach, Field(description="Who reads /metrics for Prometheus. loopback: this machine alone.")] = (
+        "loopback"
+    )
     user_id: Annotated[str, Field(description="The user where a door names none (MCP, command line).")] = "local"
     session_id: Annotated[str, Field(description="The session where a stdio client names none.")] = ""
     session_fallback: Annotated[

@@ -5,11 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from core.config import Config
+from core.events import Monitor
 from core.overview import Part
-from core.ports import DecisionModel, Embedder, Engine, GraphStore, RunLog, VectorStore
-from core.turns import Turns
+from core.ports import (
+    CostStore,
+    DecisionModel,
+    Embedder,
+    Engine,
+    EventRing,
+    Exports,
+    Forgetting,
+    GraphReader,
+    GraphStore,
+    Imports,
+    ModelCall,
+    RunLog,
+    RunOf,
+    VectorStore,
+)
+from core.trajectory import TrajectorySink
+
+if TYPE_CHECKING:
+    from core.remember.manager import RememberManager
 
 
 def _now() -> datetime:
@@ -23,11 +43,27 @@ class Core:
 
     config: Config
     graph: GraphStore
+    reader: GraphReader
+    forgetting: Forgetting
     runs: RunLog
+    costs: CostStore
+    exports: Exports
+    imports: Imports
+    events: EventRing
     engine: Engine
+    manager: RememberManager
     vectors: VectorStore | None = None
     embedder: Embedder | None = None
     decide: DecisionModel | None = None
     parts: tuple[Part, ...] = ()
+    database: str = ""
+    """The name of the open database: the stem of its file, or what it is called on its server."""
+    monitor: Monitor = field(default_factory=Monitor)
+    trajectories: TrajectorySink | None = None
+    """Where the course of each call is kept, texts included; None where that is off."""
     clock: Callable[[], datetime] = _now
-    turns: Turns = field(default_factory=Turns)
+
+    async def record(self, call: ModelCall, of: RunOf) -> int | None:
+        """Records a model call outside a remember run; its id, None when it could not be written."""
+        self.monitor.called(call)
+        return await self.runs.inference(call, of)

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from core.inferences import Inference
 
 
+# What an event calls a call whose caller went away; nobody ever gets it as a failure.
+CANCELLED = "cancelled"
+
+
 class GligabaoError(Exception):
     """A failure with a name: `code` is stable, the message is written for the person who reads it."""
 
     code = "internal"
+    retry_after: int | None = None
+    """Seconds after which the same call may succeed, where that is known."""
 
     def __init__(self, message: str, *, param: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.param = param
+        self.saved: Mapping[str, object] = {}
+        """What was stored in spite of it, as the response would have told it."""
+
+    def __str__(self) -> str:
+        return self.message
 
 
 class InvalidRequest(GligabaoError):
@@ -34,6 +45,28 @@ class TooLarge(GligabaoError):
 
 class UnknownDataset(GligabaoError):
     """The user has no dataset of that name."""
+
+    code = "not_found"
+
+
+class NotFound(GligabaoError):
+    """The user has no such row; one of another user is none either."""
+
+    code = "not_found"
+
+
+class ConfirmationRequired(GligabaoError):
+    """So much would go that the caller has to say so again: `saved` holds the counts and the word to say it with."""
+
+    code = "confirmation_required"
+
+    def __init__(self, message: str, *, saved: Mapping[str, object]) -> None:
+        super().__init__(message)
+        self.saved = saved
+
+
+class UnknownDatabase(GligabaoError):
+    """No database of that name is open."""
 
     code = "not_found"
 
@@ -62,6 +95,28 @@ class StorageBusy(GligabaoError):
     retry_after = 5
 
 
+class QueueFull(GligabaoError):
+    """Too many calls wait for their turn; nothing was stored, the same call may be sent again."""
+
+    code = "queue_full"
+
+    retry_after = 5
+
+
+class ShuttingDown(GligabaoError):
+    """The server takes no calls any more, or ended before it could go through with this one."""
+
+    code = "shutting_down"
+
+    retry_after = 5
+
+
+class TakenOver(GligabaoError):
+    """Another process took this one for dead and took its run over, or ended it. What was not stored yet is not."""
+
+    code = "conflict"
+
+
 class ModelFailed(GligabaoError):
     """A model call gave nothing usable. `inferences` are what it cost all the same."""
 
@@ -78,6 +133,16 @@ class ModelOverloaded(ModelFailed):
     code = "upstream_overloaded"
 
 
+class DailyLimit(GligabaoError):
+    """The day's money is spent: no paid model call is made until midnight UTC."""
+
+    code = "daily_limit"
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
 class IndexUnavailable(GligabaoError):
     """The vector index could not be read or written; vectors to be written wait in the outbox."""
 
@@ -87,7 +152,7 @@ class VectorsPending(GligabaoError):
 
     code = "vectors_pending"
 
-    def __init__(self, message: str, *, saved: dict[str, object]) -> None:
+    def __init__(self, message: str, *, saved: Mapping[str, object]) -> None:
         super().__init__(message)
         self.saved = saved
 

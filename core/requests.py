@@ -121,17 +121,19 @@ _STRING = {"type": "string"}
 
 UserId = Annotated[str, AfterValidator(_named)]
 DatasetName = Annotated[str, AfterValidator(_named)]
-SessionId = Annotated[
+# A name that the caller chooses, of at most 128 bytes; empty is not given.
+Label = Annotated[
     str | None, BeforeValidator(_unset), AfterValidator(lambda v: v and _label(v)), WithJsonSchema(_STRING)
 ]
+SessionId = Label
 Spoken = Annotated[str, AfterValidator(_spoken)]
 Instant = Annotated[
     datetime | None,
-    BeforeValidator(_unset),
     BeforeValidator(_instant),
+    BeforeValidator(_unset),  # the last one is asked first
     WithJsonSchema(_STRING | {"format": "date-time"}),
 ]
-ReadTime = Annotated[datetime | None, BeforeValidator(_unset), BeforeValidator(_moment), WithJsonSchema(_STRING)]
+ReadTime = Annotated[datetime | None, BeforeValidator(_moment), BeforeValidator(_unset), WithJsonSchema(_STRING)]
 Level = Annotated[
     Reasoning,
     BeforeValidator(lambda v: "none" if v is None else _level(v)),

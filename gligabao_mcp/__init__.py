@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from core.config import Config
     from core.query.query import QueryRequest, QueryResponse, query
-    from core.remember.remember import RememberRequest, RememberResponse, remember
+    from core.remember.remember import remember
+    from core.remember.request import RememberRequest
+    from core.remember.response import RememberResponse
     from gligabao_mcp.wiring import open_core
 
 __version__ = "0.1.0"
@@ -34,8 +36,8 @@ _HOME = {
     "Config": "core.config",
     "QueryRequest": "core.query.query",
     "QueryResponse": "core.query.query",
-    "RememberRequest": "core.remember.remember",
-    "RememberResponse": "core.remember.remember",
+    "RememberRequest": "core.remember.request",
+    "RememberResponse": "core.remember.response",
     "open_core": "gligabao_mcp.wiring",
     "query": "core.query.query",
     "remember": "core.remember.remember",

@@ -6,13 +6,13 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
 
 import click
 
 from core.config import Config
 from gligabao_mcp import __version__
-from gligabao_mcp.settings import Settings, choices, flag, is_secret, load
+from gligabao_mcp.settings import Settings, choices, flag, is_secret, is_table, load
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -51,7 +51,41 @@ class SettingOption(click.Option):
     """A flag that sets a setting."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+# Commands of other files, which are imported when one of them is asked for.
+ELSEWHERE = {
+    "backup": "gligabao_mcp.upkeep",
+    "doctor": "gligabao_mcp.upkeep",
+    "export": "gligabao_mcp.transfer_cli",
+    "import": "gligabao_mcp.transfer_cli",
+    "reextract": "gligabao_mcp.upkeep",
+    "reindex": "gligabao_mcp.upkeep",
+    "restore": "gligabao_mcp.upkeep",
+    "trajectory": "gligabao_mcp.trajectories",
+}
+
+
+def _command_elsewhere(name: str) -> click.Command | None:
+    from importlib import import_module
+    from keyword import iskeyword
+
+    attribute = f"{name}_" if iskeyword(name) else name
+    return getattr(import_module(ELSEWHERE[name]), attribute) if name in ELSEWHERE else None
+
+
+class Commands(click.Group):
+    """The commands of this file, and one for each operation. The table of operations is read once all of them are asked
+    for, or one that is not of this file: `gligabao stdio` starts without it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from gligabao_mcp.operations import OPERATIONS
+
+        return sorted({*self.commands, *ELSEWHERE, *map(_command_name, OPERATIONS)})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, cmd_name) or _command_elsewhere(cmd_name) or _operation_command(cmd_name)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name=PROGRAM)
 def cli() -> None:
     """The memory that an AI agent can show the work of."""
@@ -63,7 +97,7 @@ def with_settings(*left_out: str) -> Callable[[T], T]:
     def add(command: T) -> T:
         assert isinstance(command, click.Command)
         for name, field in Config.model_fields.items():
-            if not is_secret(field) and name not in left_out:
+            if not is_secret(field) and not is_table(field) and name not in left_out:
                 command.params.append(_setting_option(name, field))
         return command
 
@@ -179,6 +213,71 @@ async def _status(config: Config) -> Any:
         return await status(core)
 
 
+@with_settings("host", "port", "user_id")
+@cli.command(cls=SettingsCommand)
+@click.option("--by", metavar="KEYS", default="day", show_default=True, help="Some of day,stage,model,user,type.")
+@click.option("--from", "since", metavar="TIME", help="Only calls at this time or later (RFC 3339 or a date).")
+@click.option("--to", "until", metavar="TIME", help="Only calls before this time (RFC 3339 or a date).")
+@click.option("--user-id", help="Only calls for this user.")
+@click.option("--dataset", help="Only calls for datasets of this name.")
+@_as_json
+def costs(
+    as_json: bool,
+    by: str,
+    since: str | None,
+    until: str | None,
+    user_id: str | None,
+    dataset: str | None,
+    **flags: Any,
+) -> None:
+    """Show what model calls took and cost."""
+    with _failures(as_json):
+        asked = {"by": by, "from": since, "to": until, "user_id": user_id, "dataset": dataset}
+        body = _run(_costs, asked, _settings(flags).config)
+        if as_json:
+            _echo_json(body)
+        else:
+            from gligabao_mcp.report import show_costs
+
+            click.echo(show_costs(body))
+
+
+async def _costs(asked: dict[str, Any], config: Config) -> dict[str, Any]:
+    from gligabao_mcp.operations import ADMIN_COSTS, execute, parse
+    from gligabao_mcp.wiring import open_core
+
+    async with open_core(config) as core:
+        return await execute(ADMIN_COSTS, core, parse(ADMIN_COSTS, {"db": core.database, **asked}))
+
+
+@with_settings("host", "port")
+@cli.command(cls=SettingsCommand)
+@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many, the newest.")
+@click.option("--follow", is_flag=True, help="Go on with those to come, until Ctrl-C.")
+def events(limit: int, follow: bool, **flags: Any) -> None:
+    """Show what was called, an event a line, as JSON without texts."""
+    with _failures(), contextlib.suppress(KeyboardInterrupt):
+        _run(_events, limit, follow, _settings(flags).config)
+
+
+async def _events(limit: int, follow: bool, config: Config) -> None:
+    import asyncio
+    import json
+
+    from gligabao_mcp.wiring import open_core
+
+    last = 0
+    async with open_core(config) as core:
+        while True:
+            for event_id, event in await core.events.newest(limit, after=last):
+                click.echo(json.dumps(event, ensure_ascii=False))
+                last = event_id
+            if not follow:
+                return
+            await asyncio.sleep(1)
+            limit = 10_000
+
+
 def _silent(_line: str = "") -> None:
     """Says nothing: what is printed is the JSON."""
 
@@ -213,62 +312,88 @@ def _run(work: Callable[..., Any], *arguments: Any) -> Any:
     return asyncio.run(work(*arguments))
 
 
-# One command per operation. Their models are imported when one of them is asked for, not for `gligabao stdio`.
+# One command per operation --------------------------------------------------------------------------------------------
+
+# A call that goes on by itself (wait false) has this long before the command ends; the next process goes on with it.
+DRAIN_SECONDS = 30.0
+# The name of the open database: known once it is open. On the command line --db is the setting that says which one.
+KNOWN_WHEN_OPEN = "db"
 
 
 class OperationCommand(SettingsCommand):
     """A command whose flags are read from the request model when they are needed."""
 
-    def __init__(self, name: str, operation: Callable[[], Operation[Any, Any]], help: str) -> None:
-        super().__init__(name, help=help)
+    def __init__(self, operation: Operation[Any, Any]) -> None:
+        super().__init__(_command_name(operation), help=operation.summary)
         self._operation = operation
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         if not self.params:
-            operation = self._operation()
-            with_settings("host", "port", *operation.request.model_fields)(self)
-            self.params = [*_operation_params(operation), *self.params]
+            with_settings("host", "port", *_fields(self._operation))(self)
+            self.params = [*_operation_params(self._operation), *self.params]
         return super().get_params(ctx)
 
-    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        self.help = self._operation().summary
-        super().format_help_text(ctx, formatter)
-
     def invoke(self, ctx: click.Context) -> None:
-        _call(self._operation(), ctx.params)
+        _call(self._operation, ctx.params)
+
+
+def _command_name(operation: Operation[Any, Any]) -> str:
+    return operation.command or operation.name.replace("_", "-")
+
+
+def _operation_command(name: str) -> click.Command | None:
+    from gligabao_mcp.operations import OPERATIONS
+
+    return next((OperationCommand(row) for row in OPERATIONS if _command_name(row) == name), None)
+
+
+def _fields(operation: Operation[Any, Any]) -> dict[str, FieldInfo]:
+    """The fields of the request that the command line takes."""
+    return {name: field for name, field in operation.request.model_fields.items() if name != KNOWN_WHEN_OPEN}
 
 
 def _operation_params(operation: Operation[Any, Any]) -> list[click.Parameter]:
-    main = operation.main_field
-    params: list[click.Parameter] = [click.Argument([main], nargs=-1, metavar=f"[{main.upper()}]...")]
-    params += [
-        _option(n, f) for n, f in operation.request.model_fields.items() if n != main and f.annotation is not Any
+    main, fields = operation.main_field, _fields(operation)
+    params: list[click.Parameter] = [
+        _option(n, f, is_file=n in operation.files) for n, f in fields.items() if n != main and f.annotation is not Any
     ]
-    return [
-        *params,
-        click.Option(["--file", "file"], type=click.Path(dir_okay=False), help=f"Read the {main} from this file."),
-        click.Option(["--json", "as_json"], is_flag=True, help="Print the response as JSON."),
-    ]
+    if operation.main_is_text:
+        params.insert(0, click.Argument([main], nargs=-1, metavar=f"[{main.upper()}]..."))
+        file = click.Path(dir_okay=False)
+        params.append(click.Option(["--file", "file"], type=file, help=f"Read the {main} from this file."))
+    elif main:
+        params.insert(0, click.Argument([main], required=fields[main].is_required(), metavar=main.upper()))
+    return [*params, click.Option(["--json", "as_json"], is_flag=True, help="Print the response as JSON.")]
 
 
-def _option(name: str, field: FieldInfo) -> click.Option:
+def _option(name: str, field: FieldInfo, *, is_file: bool = False) -> click.Option:
     hidden = (field.description or "").startswith("Not available")
-    if field.annotation is bool:
+    if bool in (field.annotation, *get_args(field.annotation)):
         return click.Option(
             [f"{flag(name)}/--no-{flag(name)[2:]}"], default=None, help=field.description, hidden=hidden
         )
-    structured = any(word in str(field.annotation) for word in ("list[", "dict["))
-    return click.Option([flag(name)], metavar="JSON" if structured else "TEXT", help=field.description, hidden=hidden)
+    metavar = "FILE" if is_file else "JSON" if _is_structured(field) else "TEXT"
+    return click.Option([flag(name)], metavar=metavar, help=field.description, hidden=hidden)
+
+
+def _is_structured(field: FieldInfo) -> bool:
+    """Whether it holds a list or an object, which a flag says as JSON."""
+    models = (part for part in get_args(field.annotation) if hasattr(part, "model_fields"))
+    return any(word in str(field.annotation) for word in ("list[", "dict[")) or any(models)
 
 
 def _call(operation: Operation[Any, Any], given: dict[str, Any]) -> None:
-    as_json, file = given.pop("as_json"), given.pop("file")
+    as_json, file = given.pop("as_json"), given.pop("file", None)
     with _failures(as_json):
-        settings = _settings({n: v for n, v in given.items() if n not in operation.request.model_fields})
-        payload = {name: value for name, value in given.items() if name in operation.request.model_fields}
-        payload[operation.main_field] = _main_text(given[operation.main_field], file, operation.main_field)
-        payload["user_id"] = payload.get("user_id") or settings.config.user_id
-        body = _run(_execute, operation, _structured(payload), settings.config)
+        fields = _fields(operation)
+        settings = _settings({name: value for name, value in given.items() if name not in fields})
+        payload = {name: _read_flag(fields[name], value) for name, value in given.items() if name in fields}
+        payload |= {name: _base64_of(payload[name]) for name in operation.files if payload[name] is not None}
+        if operation.main_is_text:
+            payload[operation.main_field] = _text(operation, payload, file)
+        if "user_id" in fields and not operation.admin:
+            payload["user_id"] = payload.get("user_id") or settings.config.user_id
+        body = _run(_execute, operation, payload, settings.config)
         if as_json:
             _echo_json(body)
         else:
@@ -278,13 +403,48 @@ def _call(operation: Operation[Any, Any], given: dict[str, Any]) -> None:
 
 
 async def _execute(operation: Operation[Any, Any], payload: dict[str, Any], config: Config) -> dict[str, Any]:
+    from dataclasses import replace
+
     from gligabao_mcp.operations import execute, parse
 
-    parsed = parse(operation, payload)
+    named = KNOWN_WHEN_OPEN in operation.request.model_fields
+    parsed = parse(operation, payload | {KNOWN_WHEN_OPEN: ""} if named else payload)
     from gligabao_mcp.wiring import open_core
 
-    async with open_core(config) as core:
-        return await execute(operation, core, parsed)
+    async with open_core(config, drain=DRAIN_SECONDS) as core:
+        if named:
+            request = parsed.request.model_copy(update={KNOWN_WHEN_OPEN: core.database})
+            parsed = replace(parsed, request=request)
+        with _progress_bar(operation.title):
+            return await execute(operation, core, parsed)
+
+
+@contextlib.contextmanager
+def _progress_bar(label: str) -> Generator[None]:
+    """A bar on stderr for a call of several parts, where a person watches."""
+    from core.progress import watched_by
+
+    with contextlib.ExitStack() as ended:
+        bar: Any = None
+
+        def show(done: int, of: int) -> None:
+            nonlocal bar
+            if bar is None and of > 1:
+                bar = ended.enter_context(click.progressbar(length=of, label=label, file=sys.stderr, show_pos=True))
+            if bar is not None:
+                bar.update(done - bar.pos)
+
+        if sys.stderr.isatty():
+            ended.enter_context(watched_by(show))
+        yield
+
+
+def _text(operation: Operation[Any, Any], payload: Mapping[str, Any], file: str | None) -> str | None:
+    """The text of the operation; None where what may be given instead is given."""
+    words = payload[operation.main_field]
+    if any(payload.get(name) is not None for name in operation.instead) and not words and file is None:
+        return None
+    return _main_text(words, file, operation.main_field)
 
 
 def _main_text(words: Sequence[str], file: str | None, name: str) -> str:
@@ -292,16 +452,26 @@ def _main_text(words: Sequence[str], file: str | None, name: str) -> str:
     if file is not None:
         if words:
             raise click.UsageError(f"give the {name} or --file, not both")
-        try:
-            with open(file, "rb") as source:
-                return _utf8(source.read())
-        except OSError as error:
-            raise click.UsageError(f"can't read {file}: {error.strerror}") from None
+        return _utf8(_bytes_of(file))
     if words and tuple(words) != ("-",):
         return " ".join(map(_word, words))
     if sys.stdin.isatty():
         click.echo(f"Type the {name} and end it with Ctrl-D.", err=True)
     return _utf8(sys.stdin.buffer.read())
+
+
+def _base64_of(file: str) -> str:
+    import base64
+
+    return base64.b64encode(_bytes_of(file)).decode()
+
+
+def _bytes_of(file: str) -> bytes:
+    try:
+        with open(file, "rb") as source:
+            return source.read()
+    except OSError as error:
+        raise click.UsageError(f"can't read {file}: {error.strerror}") from None
 
 
 def _word(word: str) -> str:
@@ -316,23 +486,11 @@ def _utf8(text: bytes) -> str:
     return text.decode("utf-8", "surrogateescape")
 
 
-def _structured(payload: dict[str, Any]) -> dict[str, Any]:
-    """Flags that hold a list or an object, read as JSON; a word that is no JSON stays what it is."""
+def _read_flag(field: FieldInfo, value: Any) -> Any:
+    """What a flag says: a list or an object is read as JSON; what is no JSON stays what it is."""
     import json
 
-    read = dict(payload)
-    for name, value in payload.items():
-        if isinstance(value, str) and value[:1] in ("{", "[") and name in ("entities", "edges", "models", "reasoning"):
-            with contextlib.suppress(ValueError):
-                read[name] = json.loads(value)
-    return read
-
-
-def _operation(name: str) -> Operation[Any, Any]:
-    from gligabao_mcp.operations import OPERATIONS
-
-    return next(operation for operation in OPERATIONS if operation.name == name)
-
-
-cli.add_command(OperationCommand("remember", lambda: _operation("remember"), "Remember a text."))
-cli.add_command(OperationCommand("query", lambda: _operation("query"), "Answer a question from memory."))
+    if isinstance(value, str) and _is_structured(field):
+        with contextlib.suppress(ValueError):
+            return json.loads(value)
+    return value

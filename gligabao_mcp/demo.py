@@ -18,7 +18,8 @@ import click
 from core.config import Config
 from core.core import Core
 from core.query.query import QueryRequest, query
-from core.remember.remember import RememberRequest, remember
+from core.remember.remember import remember
+from core.remember.request import RememberRequest
 from gligabao_mcp.report import fact
 
 USER = "demo"

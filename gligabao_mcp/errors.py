@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from core.errors import GligabaoError, InvalidRequest, StorageBusy, VectorsPending
+from core.errors import CANCELLED, GligabaoError, InvalidRequest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -37,16 +37,33 @@ TABLE: Mapping[str, Numbers] = {
     "invalid_request": Numbers(400, 2, "The request breaks a rule; the text names the field."),
     "not_found": Numbers(404, 1, "The user has no such dataset, or there is no such route."),
     "method_not_allowed": Numbers(405, 2, "The route does not take this method."),
+    "confirmation_required": Numbers(
+        409, 1, "More than 20 rows would go: send it again with the confirm that the body holds."
+    ),
     "conflict": Numbers(409, 1, "Other writers kept changing the same facts; nothing was stored."),
     "too_large": Numbers(413, 2, "The request body is over the limit of its route."),
+    "daily_limit": Numbers(429, 1, "The daily spend limit is reached; no paid model call is made until midnight UTC."),
     "model_failed": Numbers(502, 1, "A model call failed or gave nothing usable; nothing was stored."),
     "upstream_overloaded": Numbers(502, 1, "The model provider is overloaded for now; send the same again later."),
     "vectors_pending": Numbers(502, 1, "The facts are saved; their vectors are written later by themselves.", True),
     "not_configured": Numbers(503, 1, "The operation needs a provider that the server was not given."),
     "storage_busy": Numbers(503, 1, "Another process holds the database; nothing was stored, send the same again."),
+    "queue_full": Numbers(503, 1, "Too many calls wait for their turn; nothing was stored, send the same again later."),
+    "shutting_down": Numbers(503, 1, "The server is shutting down; send the same again when it is back."),
     "newer_database": Numbers(503, 1, "The database was written by a newer release."),
     INTERNAL: Numbers(500, 70, "Something unforeseen; the log of the server has its trace."),
 }
+
+
+# What web servers write where a client went away before its answer: no client ever reads it.
+CLIENT_GONE = 499
+
+
+def http_status(error: str | None) -> int:
+    """The HTTP status of a failure by its code; of none, and of a call that nobody waited for any more."""
+    if error is None:
+        return 200
+    return CLIENT_GONE if error == CANCELLED else TABLE.get(error, TABLE[INTERNAL]).status
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +99,8 @@ def failure(error: BaseException) -> Failure:
         code=error.code,
         message=error.message,
         param=error.param,
-        saved=error.saved if isinstance(error, VectorsPending) else {},
-        retry_after=error.retry_after if isinstance(error, StorageBusy) else None,
+        saved=error.saved,
+        retry_after=error.retry_after,
     )
 
 
@@ -104,8 +121,12 @@ def invalid(error: ValidationError, model: type[BaseModel]) -> InvalidRequest:
     found = [_described(detail, model) for detail in details if not _is_unknown(detail)]
     lines = [f"{name}: {wrong}" if name else wrong for name, wrong in found]
     if unknown:
-        lines.append(f"unknown field {', '.join(unknown)}; the fields are {', '.join(model.model_fields)}")
+        lines.append(f"unknown field {', '.join(unknown)}; the fields are {', '.join(_names(model))}")
     return InvalidRequest(_joined(lines), param=[*(name for name, _ in found), *unknown][0] or None)
+
+
+def _names(model: type[BaseModel]) -> list[str]:
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _is_unknown(detail: ErrorDetails) -> bool:

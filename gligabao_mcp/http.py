@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
@@ -17,14 +16,19 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from core.config import Config
+from core.config import Config, Reach
 from core.requests import MIB
 from gligabao_mcp import rest
+from gligabao_mcp.addresses import host_of, is_loopback
 from gligabao_mcp.bodies import CleanBody
 from gligabao_mcp.errors import Failure, failure
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.mcp_server import create_mcp_server
 from gligabao_mcp.openapi import document
+from gligabao_mcp.transfer import transfer_routes
+
+if TYPE_CHECKING:
+    from gligabao_mcp.metrics import Metrics
 
 MCP_PATH = "/v1/gb/mcp"
 # A text of 1 MiB in JSON escapes, which is the longest that remember takes, and its envelope.
@@ -33,6 +37,7 @@ MAX_MCP_BODY = 8 * MIB
 
 def create_app(handle: CoreHandle, config: Config) -> Starlette:
     """The application. Its lifespan opens the core and closes it; one application is served once."""
+    metrics = _metrics() if is_open(config.metrics, config.host) else None
     server = create_mcp_server(handle, config)
     mcp = server.streamable_http_app(
         streamable_http_path=MCP_PATH,
@@ -44,21 +49,46 @@ def create_app(handle: CoreHandle, config: Config) -> Starlette:
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncGenerator[None]:
         try:
-            await handle.core()
+            core = await handle.core()
+            if metrics is not None:
+                core.monitor.watched_by(metrics)
             async with server.session_manager.run():
                 yield
         finally:
             await handle.close()
 
+    routes = [
+        *rest.routes(handle, admin=is_open(config.admin, config.host)),
+        *transfer_routes(handle, config),
+        *_plain_routes(handle, config),
+        *_mcp_routes(mcp),
+    ]
+    middleware = [Middleware(LocalOnly)] if is_loopback(config.host) else []
+    if metrics is not None:
+        from gligabao_mcp.metrics import Counted, route
+
+        routes.append(route(metrics, handle))
+        middleware.insert(0, Middleware(Counted, metrics=metrics, routes=routes))
     app = Starlette(
         # MCP's own routes, not a mount: a mounted path would answer every call with a redirect first.
-        routes=[*rest.routes(handle), *_plain_routes(handle, config), *_mcp_routes(mcp)],
-        middleware=[Middleware(LocalOnly)] if is_loopback(config.host) else [],
+        routes=routes,
+        middleware=middleware,
         exception_handlers={HTTPException: rest.on_http_exception},
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
     return app
+
+
+def is_open(reach: Reach, host: str) -> bool:
+    """Whether a server on this address answers what is for this machine alone by default."""
+    return reach == "on" or (reach == "loopback" and is_loopback(host))
+
+
+def _metrics() -> Metrics:
+    from gligabao_mcp.metrics import Metrics
+
+    return Metrics()
 
 
 def _mcp_routes(mcp: Starlette) -> list[Route]:
@@ -100,25 +130,8 @@ class LocalOnly:
 
 def _refusal(headers: Headers) -> Response | None:
     host, origin = headers.get("host", ""), headers.get("origin")
-    if not is_loopback(_hostname(f"//{host}")):
+    if not is_loopback(host_of(f"//{host}")):
         return rest.answer(Failure("invalid_request", "the Host header does not name this machine"), 421)
-    if origin is not None and not (origin.startswith(("http://", "https://")) and is_loopback(_hostname(origin))):
+    if origin is not None and not (origin.startswith(("http://", "https://")) and is_loopback(host_of(origin))):
         return rest.answer(Failure("invalid_request", "the Origin header does not name this machine"), 403)
     return None
-
-
-def _hostname(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
-
-
-def is_loopback(host: str) -> bool:
-    """Whether the name or address can only be this machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from http import HTTPStatus
 from typing import Any
 
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from gligabao_mcp import __version__
+from gligabao_mcp import __version__, transfer
 from gligabao_mcp.errors import TABLE
 from gligabao_mcp.operations import OPERATIONS, Operation
 
@@ -17,10 +19,11 @@ _REF = "#/components/schemas/{model}"
 
 @cache
 def document() -> dict[str, Any]:
-    """OpenAPI 3.1: one POST per operation, the two health routes, and every failure with what it means."""
+    """OpenAPI 3.1: every operation, health, metrics, and every failure with what it means."""
     models = [
         *((operation.request, "validation") for operation in OPERATIONS),
-        *((operation.response, "serialization") for operation in OPERATIONS),
+        *((model, "serialization") for operation in OPERATIONS for model in (operation.response, *operation.others)),
+        *transfer.MODELS,
     ]
     _, definitions = models_json_schema(models, ref_template=_REF)  # pyright: ignore[reportArgumentType]
     return {
@@ -31,12 +34,54 @@ def document() -> dict[str, Any]:
             "summary": "A memory for AI agents: dated facts with their sources.",
         },
         "paths": {
-            **{operation.path: {"post": _post(operation)} for operation in OPERATIONS},
+            **_paths(),
+            **transfer.described(_parameters, _failures(), _json),
             "/healthz": {"get": _health("healthz", "The process runs.")},
             "/readyz": {"get": _health("readyz", "The database is open and answers.")},
+            "/metrics": {"get": _metrics()},
         },
         "components": {"schemas": {**definitions["$defs"], "Error": _error_schema()}},
     }
+
+
+def _paths() -> dict[str, Any]:
+    paths: dict[str, Any] = {}
+    for operation in OPERATIONS:
+        described = _get(operation) if operation.method == "GET" else _post(operation)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = described
+    return paths
+
+
+def _get(operation: Operation[Any, Any]) -> dict[str, Any]:
+    return {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "parameters": _parameters(operation.request, operation.path_fields),
+        "responses": {
+            **_done(operation),
+            **_failures(),
+        },
+    }
+
+
+def _parameters(request: type[BaseModel], path_fields: Sequence[str] = ()) -> list[dict[str, Any]]:
+    schema = request.model_json_schema(mode="validation")
+    return [
+        {
+            "name": name,
+            "in": "path" if name in path_fields else "query",
+            "required": name in schema.get("required", ()) or name in path_fields,
+            "description": field.get("description", ""),
+            "schema": _schema_of(field),
+        }
+        for name, field in schema["properties"].items()
+    ]
+
+
+def _schema_of(field: dict[str, Any]) -> dict[str, Any]:
+    """A parameter's schema; no default where it may be left out."""
+    shown = {key: value for key, value in field.items() if key not in ("description", "title")}
+    return {key: value for key, value in shown.items() if key != "default" or value is not None}
 
 
 def _post(operation: Operation[Any, Any]) -> dict[str, Any]:
@@ -49,10 +94,20 @@ def _post(operation: Operation[Any, Any]) -> dict[str, Any]:
             "content": _json(operation.request.__name__),
         },
         "responses": {
-            "200": {"description": "Done.", "content": _json(operation.response.__name__)},
+            **_done(operation),
             **_failures(),
         },
     }
+
+
+def _done(operation: Operation[Any, Any]) -> dict[str, Any]:
+    """The answers of a call that went well, by status."""
+    later = operation.accepted
+    models = [operation.response, *(model for model in operation.others if model is not later)]
+    done = {"200": {"description": "Done.", "content": _json(*(model.__name__ for model in models))}}
+    if later is not None:
+        done["202"] = {"description": "Kept, and not done yet.", "content": _json(later.__name__)}
+    return done
 
 
 def _failures() -> dict[str, Any]:
@@ -75,8 +130,22 @@ def _health(name: str, meaning: str) -> dict[str, Any]:
     }
 
 
-def _json(model: str) -> dict[str, Any]:
-    return {"application/json": {"schema": {"$ref": _REF.format(model=model)}}}
+def _json(*models: str) -> dict[str, Any]:
+    """A JSON body of one of these models."""
+    refs = [{"$ref": _REF.format(model=model)} for model in models]
+    return {"application/json": {"schema": refs[0] if len(refs) == 1 else {"anyOf": refs}}}
+
+
+def _metrics() -> dict[str, Any]:
+    meaning = "What was counted since the start, for Prometheus. Only where the setting `metrics` opens it."
+    return {
+        "operationId": "metrics",
+        "summary": meaning,
+        "responses": {
+            "200": {"description": meaning, "content": {"text/plain": {"schema": {"type": "string"}}}},
+            **_failures(),
+        },
+    }
 
 
 def _error_schema() -> dict[str, Any]:

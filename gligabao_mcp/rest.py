@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from typing import Any, NoReturn
+from collections.abc import Coroutine, Mapping
+from typing import Any, NoReturn, TypeVar, cast
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -16,10 +18,12 @@ from gligabao_mcp.errors import Failure, failure
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.operations import OPERATIONS, Operation, parse
 
+T = TypeVar("T")
 
-def routes(handle: CoreHandle) -> list[Route]:
-    """One POST route per operation."""
-    return [_route(operation, handle) for operation in OPERATIONS]
+
+def routes(handle: CoreHandle, *, admin: bool) -> list[Route]:
+    """One route per operation; without those for the admin, unless they are open."""
+    return [_route(operation, handle) for operation in OPERATIONS if admin or not operation.admin]
 
 
 def answer(shown: Failure, status: int | None = None) -> JSONResponse:
@@ -39,14 +43,60 @@ async def on_http_exception(_request: Request, error: Exception) -> Response:
 def _route(operation: Operation[Any, Any], handle: CoreHandle) -> Route:
     async def endpoint(request: Request) -> Response:
         try:
-            parsed = parse(operation, read_json(await read_body(request, operation.max_bytes)))
-            return JSONResponse(await handle.run(operation, parsed))
+            parsed = parse(operation, await _payload(operation, request))
+            call = handle.run(operation, parsed)
+            body = await (call if operation.reads_only else _unless_gone(request, call))
+            return JSONResponse(body, status_code=202 if operation.is_accepted(body) else 200)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
         except Exception as error:
             return answer(failure(error))
 
-    return Route(operation.path, endpoint, methods=["POST"], name=operation.name)
+    return Route(_routed(operation), endpoint, methods=[operation.method], name=operation.name)
+
+
+def _routed(operation: Operation[Any, Any]) -> str:
+    """The path for the router. What its last field names may hold a slash: it is sent as %2F and reaches us decoded."""
+    last = operation.path_fields[-1] if operation.path.endswith("}") else ""
+    names = last and operation.request.model_fields[last].annotation is str
+    return operation.path.replace(f"{{{last}}}", f"{{{last}:path}}") if names else operation.path
+
+
+async def _unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """What `work` returns. When the client goes first it is cancelled, as over MCP: the framework would let it go on.
+    Raises ClientDisconnect then."""
+    call, gone = asyncio.create_task(work), asyncio.create_task(_disconnected(request))
+    try:
+        await asyncio.wait((call, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not call.done():
+            raise ClientDisconnect
+        return await call
+    finally:
+        call.cancel()
+        gone.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _payload(operation: Operation[Any, Any], request: Request) -> object:
+    """The request as JSON would say it: the body or the query string, and what the path names."""
+    if operation.method == "GET":
+        return {**query_fields(request), **request.path_params}
+    payload = read_json(await read_body(request, operation.max_bytes))
+    if not request.path_params or not isinstance(payload, Mapping):
+        return payload
+    return {**cast("Mapping[str, object]", payload), **request.path_params}
+
+
+def query_fields(request: Request) -> dict[str, str]:
+    """The fields of the query string; raises InvalidRequest for one that is there twice."""
+    repeated = sorted({name for name in request.query_params if len(request.query_params.getlist(name)) > 1})
+    if repeated:
+        raise InvalidRequest(f"{repeated[0]}: is given more than once", param=repeated[0])
+    return dict(request.query_params)
 
 
 def read_json(body: bytes) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from pydantic import BaseModel
@@ -14,10 +14,14 @@ Schema = dict[str, Any]
 _NOISE = frozenset({"title", "default", "$defs"})
 
 
-def input_schema(model: type[BaseModel], fields: Sequence[str], optional: frozenset[str] = frozenset()) -> Schema:
-    """The schema of a tool's arguments: these fields alone, flat, without references, unions or null."""
+def input_schema(
+    model: type[BaseModel], fields: Sequence[str], *, optional: Collection[str] = (), required: Collection[str] = ()
+) -> Schema:
+    """The schema of a tool's arguments: these fields alone, flat, without references, unions or null. `optional` and
+    `required` say otherwise than the request: a door may fill in the one, and offer no way around the other."""
     whole = _plain(model, "validation")
-    required = [name for name in whole.get("required", []) if name in fields and name not in optional]
+    asked = [*whole.get("required", []), *required]
+    required = [name for name in fields if name in asked and name not in optional]
     return {
         "type": "object",
         "properties": {name: whole["properties"][name] for name in fields},
@@ -26,10 +30,18 @@ def input_schema(model: type[BaseModel], fields: Sequence[str], optional: frozen
     }
 
 
-def output_schema(model: type[BaseModel], more: Mapping[str, Schema]) -> Schema:
-    """The schema of a tool's structured result, with `more` properties that the door adds."""
-    whole = _plain(model, "serialization")
-    return {"type": "object", "properties": {**_without_words(whole["properties"]), **more}}
+def output_schema(model: type[BaseModel], more: Mapping[str, Schema], others: Sequence[type[BaseModel]] = ()) -> Schema:
+    """The schema of a tool's structured result, with `more` properties that the door adds. Of a property that results
+    of `others` have too it says what holds for all of them: clients refuse a result that breaks the schema."""
+    properties = _properties(model)
+    for other in map(_properties, others):
+        for name in properties.keys() & other.keys():
+            properties[name] = {k: v for k, v in properties[name].items() if other[name].get(k) == v}
+    return {"type": "object", "properties": {**properties, **more}}
+
+
+def _properties(model: type[BaseModel]) -> Schema:
+    return _without_words(_plain(model, "serialization")["properties"])
 
 
 def _plain(model: type[BaseModel], mode: Literal["validation", "serialization"]) -> Schema:

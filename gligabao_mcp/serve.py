@@ -14,13 +14,16 @@ import uvicorn
 
 from core.config import Config
 from core.errors import InvalidRequest
+from gligabao_mcp.addresses import is_loopback
 from gligabao_mcp.handle import CoreHandle
-from gligabao_mcp.http import MCP_PATH, create_app, is_loopback
+from gligabao_mcp.http import MCP_PATH, create_app
 from gligabao_mcp.operations import OPERATIONS
 from gligabao_mcp.wiring import open_core
 
 # Hosts keep a stream open as long as they live: a server that waited for it would never end.
 GRACE_SECONDS = 5
+# What runs by then has this long to end.
+DRAIN_SECONDS = 30.0
 
 
 def run(config: Config) -> None:
@@ -29,7 +32,7 @@ def run(config: Config) -> None:
 
 
 async def _serve(config: Config) -> None:
-    handle = CoreHandle(lambda: open_core(config))
+    handle = CoreHandle(lambda: open_core(config, drain=DRAIN_SECONDS))
     listening = _listen(config.host, config.port)
     try:
         await (
@@ -43,7 +46,8 @@ async def _serve(config: Config) -> None:
                 log_level=config.log_level,
                 access_log=False,
                 timeout_graceful_shutdown=GRACE_SECONDS,
-            )
+            ),
+            handle,
         )
         await server.serve(sockets=[listening])
     finally:
@@ -52,7 +56,16 @@ async def _serve(config: Config) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Ends after a signal with exit code 0, where uvicorn would raise the signal again."""
+    """Ends after a signal with exit code 0, where uvicorn would raise the signal again. Who waits for a turn that will
+    not come is told so before the connections are closed."""
+
+    def __init__(self, config: uvicorn.Config, handle: CoreHandle) -> None:
+        super().__init__(config)
+        self._handle = handle
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await self._handle.stop()
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:

@@ -90,6 +90,11 @@ def is_secret(field: FieldInfo) -> bool:
     return SecretStr in (field.annotation, *get_args(field.annotation))
 
 
+def is_table(field: FieldInfo) -> bool:
+    """Whether a setting is a table of gligabao.toml, which no flag and no variable can hold."""
+    return getattr(field.annotation, "__origin__", None) is dict
+
+
 def choices(field: FieldInfo) -> tuple[str, ...]:
     """The values that a setting can have, when they are few."""
     return get_args(field.annotation) if getattr(field.annotation, "__origin__", None) is Literal else ()
@@ -102,6 +107,8 @@ def _from_flags(flags: Mapping[str, object]) -> dict[str, _Stated]:
 def _from_environment(environ: Mapping[str, str]) -> dict[str, _Stated]:
     stated: dict[str, _Stated] = {}
     for name, field in Config.model_fields.items():
+        if is_table(field):
+            continue
         for candidate in (variable(name), KNOWN_VARIABLES.get(name, "")):
             # Hosts pass a variable that nobody set as an empty one.
             if value := environ.get(candidate, ""):
@@ -139,4 +146,6 @@ def _masked(value: Any) -> str:
         return "(set)"
     if isinstance(value, tuple):
         return ", ".join(cast("tuple[str, ...]", value))
+    if isinstance(value, dict):
+        return ", ".join(cast("dict[str, object]", value))
     return "" if value is None else _PASSWORD.sub(r"\1***@", str(value))

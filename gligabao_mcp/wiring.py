@@ -7,30 +7,51 @@ import logging
 import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
 from core.config import DEFAULT_MODEL, Config
 from core.core import Core
+from core.doctor import BackupManifest
 from core.engine import NoEngine, PromptedEngine
 from core.errors import InvalidRequest
+from core.events import EventLog, Monitor, Sink
 from core.overview import Part
 from core.ports import DecisionModel, Embedder, Engine
+from core.prices import PriceTable
+from core.remember.manager import RememberManager
+from core.spending import LimitedDecisions, LimitedEmbedder, LimitedModel, Limits, Spending
+from gligabao_mcp.errors import http_status
+from gligabao_mcp.offline import keep_inside
 from gligabao_mcp.settings import home_folder
+from gligabao_mcp.trajectories import TrajectoryFolder
+from gligabao_mcp.webhook import Webhook
+from storage.browse import SqlReader
+from storage.costs import SqlCosts
 from storage.database import Database
+from storage.events import SqlEvents
+from storage.export import SqlExports
+from storage.forget import SqlForgetting
 from storage.graph import SqlGraph
+from storage.imports import SqlImports
+from storage.jobs import SqlJobs
 from storage.migrations import migrate
 from storage.outbox import VectorOutbox
 from storage.owner import this_process
+from storage.reread import SqlRereading
 from storage.runs import SqlRuns
+from storage.upkeep import Upkeep, restore
 from storage.vectors import LanceIndex
 
 log = logging.getLogger(__name__)
 
 # What was accepted has this long to end when the memory closes: hosts kill a server five seconds after they ask it to.
 DRAIN_SECONDS = 4.0
+# How often what can't be undone any more is looked for.
+PURGE_SECONDS = 3600.0
 DATABASE = "gligabao.db"
 VECTORS = "vectors"
 
@@ -55,13 +76,16 @@ class Providers:
 
 
 @asynccontextmanager
-async def open_core(config: Config | None = None, providers: Providers | None = None) -> AsyncGenerator[Core]:
-    """The memory that the configuration names, ready to remember and answer; closed at the end of the block.
+async def open_core(
+    config: Config | None = None, providers: Providers | None = None, *, drain: float = DRAIN_SECONDS
+) -> AsyncGenerator[Core]:
+    """The memory that the configuration names, ready to remember and answer; closed at the end of the block, when what
+    was accepted has `drain` seconds to end.
 
     Creates the data folder (mode 0700) and the database, or brings an older one up to date. Vectors that an earlier
     process left waiting are written in the background. Raises NewerDatabase for one that a later release wrote.
     """
-    config = config or Config()
+    config = keep_inside(config or Config())
     providers = providers or providers_for(config)
     async with AsyncExitStack() as stack:
         for client in providers.clients:
@@ -70,23 +94,113 @@ async def open_core(config: Config | None = None, providers: Providers | None = 
         stack.callback(database.close)
         await asyncio.to_thread(migrate, database)
         owner = this_process()
-        runs = SqlRuns(database, owner)
+        prices, costs = PriceTable(config.prices), SqlCosts(database)
+        providers = _limited(providers, config, prices, costs)
+        ring = SqlEvents(database)
+        monitor = _monitor(config, prices, ring, stack)
+        runs = SqlRuns(database, owner, prices)
         await runs.fail_interrupted()
-        outbox = VectorOutbox(database, LanceIndex(vectors_uri(config)), owner, providers.embedder)
-        for work in (outbox.keep_up(), _warm(providers, outbox)):
+        outbox = VectorOutbox(database, LanceIndex(vectors_uri(config)), owner, providers.embedder, runs, monitor)
+        forgetting = SqlForgetting(database, outbox)
+        for work in (outbox.keep_up(), forgetting.purging.keep_up(PURGE_SECONDS), _warm(providers, outbox)):
             stack.push_async_callback(_stop, asyncio.create_task(work))
         core = Core(
             config=config,
             graph=SqlGraph(database, owner),
+            reader=SqlReader(database),
+            forgetting=forgetting,
             runs=runs,
+            costs=costs,
+            exports=SqlExports(database),
+            imports=SqlImports(database),
+            events=ring,
             engine=providers.engine,
+            manager=RememberManager(SqlJobs(database, owner, config.queue_size)),
             vectors=outbox,
             embedder=providers.embedder,
             decide=providers.decide,
             parts=providers.parts,
+            database=database.name,
+            monitor=monitor,
+            trajectories=_trajectories(config),
         )
-        stack.push_async_callback(core.turns.finish, DRAIN_SECONDS)
+        stack.push_async_callback(core.manager.finish, drain)
+        await core.manager.start(core)
         yield core
+
+
+@asynccontextmanager
+async def open_upkeep(config: Config, providers: Providers | None = None) -> AsyncGenerator[Upkeep]:
+    """The memory opened to be looked after: nothing is written and no vector brought unless a command does it. An older
+    database is brought up to date first."""
+    config = keep_inside(config)
+    providers = providers or providers_for(config)
+    async with AsyncExitStack() as stack:
+        for client in providers.clients:
+            stack.push_async_callback(client.aclose)
+        database = Database(database_url(config), durable=config.durability == "full")
+        stack.callback(database.close)
+        await asyncio.to_thread(migrate, database)
+        prices, owner = PriceTable(config.prices), this_process()
+        embedder = _limited(providers, config, prices, SqlCosts(database)).embedder
+        runs = SqlRuns(database, owner, prices)
+        yield Upkeep(database, VectorOutbox(database, LanceIndex(vectors_uri(config)), owner, embedder, runs))
+
+
+@asynccontextmanager
+async def open_rereading(
+    config: Config, providers: Providers | None = None
+) -> AsyncGenerator[tuple[Core, SqlRereading]]:
+    """A memory, and the way to put a new reading of its texts in the place of an older one."""
+    async with open_core(config, providers) as core:
+        graph = core.graph
+        assert isinstance(graph, SqlGraph)
+        yield core, SqlRereading(graph.database, graph.owner)
+
+
+async def restore_backup(config: Config, source: Path, *, force: bool) -> tuple[BackupManifest, Path | None]:
+    """Puts a backup in the place of the memory that the configuration names, and makes again what its index lacks; what
+    it holds, and where the old database is kept (storage/backup.py)."""
+    restored = await restore(database_url(config), vectors_uri(config), source, force=force)
+    async with open_upkeep(config) as upkeep:
+        await upkeep.queue_missing_vectors()
+    return restored
+
+
+def _limited(providers: Providers, config: Config, prices: PriceTable, costs: SqlCosts) -> Providers:
+    """The providers behind the daily spend limit, where there is one."""
+    limits = Limits(config.daily_spend_limit_usd, config.daily_spend_limit_usd_per_user)
+    if limits == Limits():
+        return providers
+    spending = Spending(limits, prices, costs, lambda: datetime.now(UTC))
+    engine, embedder, decide = providers.engine, providers.embedder, providers.decide
+    if isinstance(engine, PromptedEngine):
+        engine = engine.asking(lambda model: LimitedModel(model, spending))
+    return replace(
+        providers,
+        engine=engine,
+        embedder=LimitedEmbedder(embedder, spending) if embedder else None,
+        decide=LimitedDecisions(decide, spending) if decide else None,
+    )
+
+
+def _trajectories(config: Config) -> TrajectoryFolder | None:
+    """Where the course of each call is written, with its texts; nowhere unless that is set."""
+    if not config.trajectory:
+        return None
+    stated = config.trajectory_dir
+    return TrajectoryFolder(stated.expanduser() if stated else home_folder(config.home) / "trajectories")
+
+
+def _monitor(config: Config, prices: PriceTable, ring: SqlEvents, stack: AsyncExitStack) -> Monitor:
+    """Who is told of what happens: the log, the ring in the database and, where it is set, a webhook."""
+    stack.push_async_callback(ring.flush)
+    sinks: list[Sink] = [EventLog(), ring]
+    if url := _secret(config, "event_webhook_url"):
+        webhook = Webhook(url)
+        stack.push_async_callback(webhook.aclose)
+        sinks.append(webhook)
+    return Monitor(prices, sinks, status_of=http_status)
 
 
 async def _warm(providers: Providers, outbox: VectorOutbox) -> None:
@@ -190,6 +304,7 @@ def _anthropic(config: Config) -> Built:
         model=config.llm_model,
         base_url=config.anthropic_base_url,
         deadline=config.model_deadline,
+        styles={name: setting.thinking for name, setting in config.models.items()},
     )
     name = config.llm_model or DEFAULT_MODEL
     return PromptedEngine(model), Part("language model", True, f"Anthropic, {name}"), (model,)

@@ -6,7 +6,9 @@ from typing import Any
 
 from core.core import Core
 from core.query.query import QueryRequest, QueryResponse, query
-from core.remember.remember import RememberRequest, RememberResponse, remember
+from core.remember.remember import remember
+from core.remember.request import RememberRequest
+from core.remember.response import RememberResponse
 
 Reply = dict[str, object]
 
@@ -45,7 +47,9 @@ ALICE_WORKS_AT_ACME = graph(
 
 
 async def tell(core: Core, text: str = "Alice works at Acme.", user_id: str = "u1", **more: Any) -> RememberResponse:
-    return await remember(core, RememberRequest(user_id=user_id, text=text, **more))
+    told = await remember(core, RememberRequest(user_id=user_id, text=text, **more))
+    assert isinstance(told, RememberResponse)
+    return told
 
 
 async def tell_facts(core: Core, *edges: dict[str, object], text: str = "Told.", **more: Any) -> RememberResponse:

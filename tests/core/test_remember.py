@@ -490,6 +490,8 @@ async def test_a_secret_is_masked_before_it_goes_anywhere_where_that_is_wanted(
 class Predictor:
     """A decision model that gives the replies it was told to give."""
 
+    model = "predictor-1"
+
     def __init__(self, *replies: Reply[Complexity] | ModelFailed) -> None:
         self.replies = list(replies)
         self.texts: list[str] = []
@@ -508,6 +510,7 @@ class Predictor:
     "remember.complexity-kept",
     "remember.complexity-advisory",
     "remember.complexity-always-jev",
+    "runlog.advisory-stage",
 )
 async def test_complexity_is_predicted_logged_and_never_in_the_way(
     plain: Core, model: ScriptedModel, tables: Tables, caplog: pytest.LogCaptureFixture

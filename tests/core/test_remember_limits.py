@@ -12,12 +12,10 @@ from core.config import DEFAULT_MODEL
 from core.core import Core
 from core.engine import NoEngine
 from core.errors import InvalidRequest, NotConfigured
-from core.remember.remember import MAX_FACTS, MAX_TEXT, RememberRequest, remember
-from core.tokens import count_tokens
+from core.remember.request import MAX_FACTS, MAX_TEXT, RememberRequest
 from gligabao_mcp.operations import REMEMBER, parse
-from gligabao_mcp.providers.scripted import ScriptedModel
-from tests.conftest import Opener, Tables
-from tests.facts import graph, tell
+from tests.conftest import Tables
+from tests.facts import tell
 from tests.requirements import requirement
 
 pytestmark = pytest.mark.anyio
@@ -162,8 +160,6 @@ def test_reasoning_names_the_stages_that_can_think() -> None:
 @pytest.mark.parametrize(
     "later",
     [
-        {"image": "iVBORw0KGgo="},
-        {"image": ""},
         {"timeseries": {}},
         {"timeseries": {"series": []}},
         {"web_search": True},
@@ -181,7 +177,7 @@ def test_an_option_of_a_later_release_that_is_not_wanted_is_no_matter() -> None:
 
 def test_an_unknown_field_is_refused_with_the_known_ones() -> None:
     refusal = refused(txet="Bo")
-    assert refusal.message.startswith("unknown field txet; the fields are user_id, text, dataset, kind")
+    assert refusal.message.startswith("unknown field txet; the fields are user_id, text, messages, dataset")
     with pytest.raises(InvalidRequest, match="must be a JSON object"):
         parse(REMEMBER, ["text"])
 
@@ -226,29 +222,6 @@ def test_a_refusal_never_repeats_what_was_sent() -> None:
     assert "s3cret" not in refused(models={"extract_graph": "s3cret s3cret"}).message
 
 
-@requirement("runlog.no-row-for-400")
-async def test_a_text_of_more_than_one_piece_is_refused_before_anything_is_done(
-    opened: Opener, model: ScriptedModel, tables: Tables
-) -> None:
-    """C041: the limit stands in the message."""
-    async with opened(chunk_size=64) as core:
-        long = "Bo owns a kiln and a loom. " * 20
-        with pytest.raises(InvalidRequest) as refusal:
-            await tell(core, long)
-        assert refusal.value.param == "text"
-        assert refusal.value.message == (
-            f"text: not available yet: texts of more than 64 tokens (this one has {count_tokens(long)}); "
-            "send it in shorter parts"
-        )
-        for table in ("gb_datasets", "gb_artifacts", "gb_remember_runs", "gb_inferences"):
-            assert tables.count(table) == 0
-        assert model.prompts == []
-        model.replies(graph("Bo"))
-        fits = " ".join(["time"] * 60)
-        assert count_tokens(fits) <= 64
-        assert (await tell(core, fits)).entities
-
-
 @requirement("overview.starts-without-a-key", "remember.reference-time-format", "runlog.no-row-for-400")
 async def test_without_a_model_the_answer_names_every_way_out(plain: Core, tables: Tables) -> None:
     unconfigured = replace(plain, engine=NoEngine())
@@ -258,7 +231,7 @@ async def test_without_a_model_the_answer_names_every_way_out(plain: Core, table
         assert way_out in refusal.value.message
     assert tables.count("gb_remember_runs") == 0
     before = datetime.now(UTC)
-    given = await remember(unconfigured, RememberRequest(user_id="u1", text="Bo owns a kiln.", edges=[]))
+    given = await tell(unconfigured, "Bo owns a kiln.", edges=[])
     assert before <= given.valid_at <= given.created_at <= datetime.now(UTC)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -13,8 +15,8 @@ from click.testing import CliRunner, Result
 import gligabao_mcp
 from core.config import Config
 from gligabao_mcp.cli import cli
-from gligabao_mcp.operations import OPERATIONS
-from gligabao_mcp.settings import flag, is_secret
+from gligabao_mcp.operations import OPERATIONS, Operation
+from gligabao_mcp.settings import flag, is_secret, is_table
 from tests.processes import COMMAND, environment
 from tests.requirements import requirement
 
@@ -131,17 +133,45 @@ def test_a_wrong_setting_stops_every_command(home: Path, monkeypatch: pytest.Mon
         )
 
 
+def command_of(operation: Operation[Any, Any]) -> str:
+    return operation.command or operation.name.replace("_", "-")
+
+
 def test_every_field_and_every_setting_has_a_flag() -> None:
     for operation in OPERATIONS:
-        shown = " ".join(run(operation.name, "--help").output.split())
+        shown = " ".join(run(command_of(operation), "--help").output.split())
         described = {
             n: f for n, f in operation.request.model_fields.items() if "Not available" not in (f.description or "")
         }
         assert all(flag(name) in shown for name in described if name != operation.main_field)
     shown = " ".join(run("serve", "--help").output.split())
     for name, field in Config.model_fields.items():
-        assert (flag(name) in shown) != is_secret(field)
-        assert is_secret(field) or " ".join((field.description or "").split())[:20] in shown
+        hidden = is_secret(field) or is_table(field)
+        assert (flag(name) in shown) != hidden
+        assert hidden or " ".join((field.description or "").split())[:20] in shown
+
+
+def test_help_lists_a_command_for_each_operation() -> None:
+    listed = {line.split()[0] for line in run("--help").output.splitlines() if line.startswith("  ")}
+    assert {command_of(operation) for operation in OPERATIONS} | {"serve", "stdio", "status"} <= listed
+    unknown = run("no-such-command")
+    assert (unknown.exit_code, "No such command" in unknown.output) == (2, True)
+
+
+def test_the_table_of_operations_is_not_read_to_find_a_command_of_the_command_line() -> None:
+    """A host starts `gligabao stdio` for every conversation: it shall not wait for models it does not need yet."""
+    code = (
+        "import sys; from gligabao_mcp.cli import cli; import click; "
+        "assert cli.get_command(click.Context(cli), 'stdio'); print('gligabao_mcp.operations' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_messages_are_given_instead_of_a_text(home: Path) -> None:
+    said = json.dumps([{"text": "Alice lives in Berlin."}, {"text": "[not] {JSON}"}])
+    assert run("remember", "--messages", said, "--llm", "none").exit_code == 1, "no model reads them"
+    both = run("remember", "--messages", said, "a text")
+    assert (both.exit_code, "text: can't be given with messages" in both.stderr) == (2, True)
 
 
 def test_the_version_is_that_of_the_package() -> None:
@@ -159,7 +189,7 @@ def test_completion_completes(monkeypatch: pytest.MonkeyPatch) -> None:
     from click.shell_completion import ShellComplete
 
     complete = ShellComplete(cli, {}, "gligabao", "_GLIGABAO_COMPLETE")
-    assert [item.value for item in complete.get_completions([], "re")] == ["remember"]
+    assert [item.value for item in complete.get_completions([], "rem")] == ["remember"]
     assert "--session-id" in [item.value for item in complete.get_completions(["query"], "--se")]
     assert [item.value for item in complete.get_completions(["query", "--llm"], "lo")] == ["local"]
 

@@ -25,6 +25,10 @@ KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and is
 class Failing(CoreHandle):
     """A handle whose operations all fail with one error."""
 
+    @property
+    def opened(self) -> None:
+        return None
+
     def __init__(self, error: Exception) -> None:
         self.error = error
 
@@ -39,7 +43,7 @@ class Failing(CoreHandle):
 
 
 def post(error: Exception) -> Any:
-    with TestClient(create_app(Failing(error), Config()), base_url="http://localhost") as client:
+    with TestClient(create_app(Failing(error), Config(metrics="off")), base_url="http://localhost") as client:
         return client.post("/v1/gb/query", json={"user_id": "u1", "query": "A?"})
 
 

@@ -124,6 +124,40 @@ def test_a_file_that_is_no_toml_is_an_error(home: Path) -> None:
         load({}, environ(home))
 
 
+def test_the_tables_of_the_file_are_read_and_shown_by_the_names_of_their_rows(home: Path) -> None:
+    write(home, "[prices.'m-1.5']\ninput = 2\n[models.'claude-next']\nthinking = 'budget'\n")
+    settings = load({}, environ(home, GLIGABAO_PRICES="m=3"))
+    assert settings.config.prices["m-1.5"].input == 2
+    assert settings.config.models["claude-next"].thinking == "budget"
+    shown = {name: (value, source) for name, value, source in settings.shown()}
+    assert shown["prices"] == ("m-1.5", f"file {home / 'gligabao.toml'}")
+
+
+@pytest.mark.parametrize(
+    ("table", "wrong"),
+    [
+        ("[prices.m]\ninput = -1", "prices.m.input: must be at least 0"),
+        ("[prices.m]\ninput = nan", "prices.m.input: "),
+        ("[prices.m]\ninputs = 1", "prices.m.inputs: is not known here"),
+        ("[prices.m]\nlong_prompt = {above = 10}", "prices.m.long_prompt.input: is required"),
+        ("[prices]\nm = 3", "prices.m: must be an object"),
+        ("[models.m]\nthinking = 'hard'", "models.m.thinking: must be one of 'off', 'budget'"),
+    ],
+)
+def test_a_wrong_row_of_a_table_is_named(home: Path, table: str, wrong: str) -> None:
+    write(home, table)
+    with pytest.raises(InvalidRequest) as raised:
+        load({}, environ(home))
+    assert raised.value.message.startswith(f"setting {wrong}")
+    assert raised.value.message.endswith(f"(from file {home / 'gligabao.toml'})")
+
+
+def test_the_url_of_a_webhook_is_a_secret(home: Path) -> None:
+    settings = load({}, environ(home, GLIGABAO_EVENT_WEBHOOK_URL="https://hooks.test/key-1"))
+    assert ("event_webhook_url", "(set)", "environment GLIGABAO_EVENT_WEBHOOK_URL") in settings.shown()
+    assert "key-1" not in repr(settings)
+
+
 @requirement("embed.dimensions")
 def test_the_defaults_of_the_product_documents() -> None:
     assert Config().embedding_dimensions == 1536

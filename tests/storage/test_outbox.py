@@ -35,15 +35,15 @@ pytestmark = pytest.mark.anyio
 async def named(config: Config, owner: str) -> AsyncGenerator[Core]:
     """A memory as a process of that name opens it."""
     async with open_core(config, Providers(NoEngine(), HashEmbedder())) as core:
-        outbox: Any = core.vectors
-        graph_: Any = core.graph
-        outbox.owner = graph_.owner = owner
+        ports: list[Any] = [core.vectors, core.graph, core.runs, core.manager.jobs]
+        for port in ports:
+            port.owner = owner
         yield core
 
 
 async def test_two_processes_bring_their_vectors_without_waiting_for_each_other(config: Config, tables: Tables) -> None:
     """Neither gives up after its five seconds because the other one has something in the same outbox."""
-    async with named(config, this_process()) as one, named(config, f"{this_process()}0") as two:
+    async with named(config, this_process()) as one, named(config, "elsewhere|1|1") as two:
 
         async def write(core: Core, who: str) -> list[int | None]:
             told = [await tell_facts(core, edge(f"{who} {i}", "knows", f"{who} friend")) for i in range(12)]

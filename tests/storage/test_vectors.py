@@ -44,6 +44,9 @@ def test_a_vector_is_found_by_its_direction_and_replaced_when_written_again(tmp_
 def test_two_handles_on_one_folder_see_each_other_and_never_double_a_row(tmp_path: Path) -> None:
     """C077: many writers of one table, none of them fails."""
     handles = [LanceIndex(str(tmp_path)) for _ in range(2)]
+    handles[0].upsert(
+        1, "edges", [row(0, 1, 0)]
+    )  # one makes the table: the outbox of a dataset has one drain at a time
     with ThreadPoolExecutor(2) as pool:
         for ref_id in range(20):
             rows = [row(ref_id, 1, 0), row(1000 + ref_id, 0, 1)]
