@@ -17,7 +17,6 @@ from core.errors import InvalidRequest
 from gligabao_mcp.addresses import is_loopback
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.http import MCP_PATH, create_app
-from gligabao_mcp.operations import OPERATIONS
 from gligabao_mcp.wiring import open_core
 
 # Hosts keep a stream open as long as they live: a server that waited for it would never end.
@@ -91,8 +90,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _announce(config: Config, port: int) -> None:
     host = f"[{config.host}]" if ":" in config.host else config.host
-    paths = ", ".join(operation.path for operation in OPERATIONS)
-    click.echo(f"gligabao listens on http://{host}:{port} (REST: {paths}; MCP: {MCP_PATH})", err=True)
+    click.echo(f"gligabao listens on http://{host}:{port} (REST: see /openapi.json; MCP: {MCP_PATH})", err=True)
     if not is_loopback(config.host):
         click.echo("warning: no request needs credentials, and this address is open to other machines", err=True)
     sys.stderr.flush()
