@@ -112,6 +112,7 @@ async def test_a_fact_that_was_replaced_shows_both_its_ends(plain: Core, model: 
 
 @requirement("query.drops-unsent-ids", "query.collapses-repeated-edges", "query.adds-endpoints", "query.ordered-by-id")
 async def test_only_rows_that_were_shown_are_evidence(plain: Core, model: ScriptedModel) -> None:
+    """C052"""
     await tell_facts(plain, edge("Mo", "lives_in", "Kent"), edge("Mo", "likes", "Tea"), edge("Ada", "likes", "Bees"))
 
     async def evidence(entities: list[int], edges: list[int]) -> tuple[list[int], list[int], bool | None]:
