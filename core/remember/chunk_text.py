@@ -26,6 +26,17 @@ async def chunk_text(text: str, size: int, overlap_percent: int, run: Run) -> li
 
 def spans(text: str, size: int, overlap_percent: int) -> list[Span]:
     """`chunk_text` without its stage. For a text of more than `size` tokens: a shorter one would be cut as well."""
+    limit = size
+    while True:
+        covered = _cut(text, limit, overlap_percent)
+        # Pieces that are put together can have a token more than they had apart.
+        over = max(span.tokens for span in covered) - size
+        if over <= 0:
+            return covered
+        limit -= over
+
+
+def _cut(text: str, size: int, overlap_percent: int) -> list[Span]:
     chunk: Any = import_module("semchunk").chunk
     shared_tokens = size * overlap_percent // 100
     overlap = shared_tokens if shared_tokens >= SMALLEST_OVERLAP else None

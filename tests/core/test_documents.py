@@ -269,7 +269,7 @@ def test_the_whole_text_is_in_its_chunks_but_white_space() -> None:
     assert LONG[covered[-1].end :].strip() == ""
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=80).map(lambda t: t * 40),
     st.integers(0, 50),
