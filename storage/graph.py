@@ -52,7 +52,7 @@ class SqlGraph:
         return await self.database.read(_overview)
 
     async def known(self, dataset: Dataset, extraction: Extraction, similar: Mapping[int, float]) -> Known:
-        return await self.database.read(lambda connection: _known(connection, dataset, extraction, similar))
+        return await self.database.read(lambda connection: known_of(connection, dataset, extraction, similar))
 
     async def messages(
         self, dataset: Dataset, external_ids: Sequence[str], *, but_of_run: int | None
@@ -114,7 +114,8 @@ def _overview(connection: Connection) -> list[DatasetStatus]:
 # What is known of the names of a text ---------------------------------------------------------------------------------
 
 
-def _known(connection: Connection, dataset: Dataset, extraction: Extraction, similar: Mapping[int, float]) -> Known:
+def known_of(connection: Connection, dataset: Dataset, extraction: Extraction, similar: Mapping[int, float]) -> Known:
+    """What is stored of the names of a text: its entities, the candidates, and the facts of the same triples."""
     seq = connection.execute(sa.select(t.datasets.c.head_seq).where(t.datasets.c.id == dataset.id)).scalar_one()
     refs = {extraction.ref(name) for edge in extraction.edges for name in (edge.source, edge.target)}
     keys = {ref.key for ref in refs} | {entity.ref.key for entity in extraction.entities}

@@ -24,7 +24,7 @@ from storage.forget import (
     _Going,  # pyright: ignore[reportPrivateUsage]
     _unsupported,  # pyright: ignore[reportPrivateUsage]
 )
-from storage.graph import _known as known_of  # pyright: ignore[reportPrivateUsage]
+from storage.graph import known_of
 from storage.names import named
 from storage.removal import commit_row
 from storage.retime import CommitOf, retime, told

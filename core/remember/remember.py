@@ -136,7 +136,7 @@ def _cleaned(core: Core, told: Told, run: Run) -> Told:
 
 
 async def _known(core: Core, request: RememberRequest, run: Run) -> dict[int, MessageItem]:
-    """The messages that need not be remembered: the dataset holds their ids, or an earlier one of the request does."""
+    """The messages that need not be remembered, for the dataset holds their ids, by their place in the request."""
     dataset = await core.graph.dataset(request.user_id, request.dataset)
     ids = {place: message.id for place, message in enumerate(request.messages or ()) if message.id}
     held = await core.graph.messages(dataset, list(ids.values()), but_of_run=run.of.run_id) if dataset and ids else {}
