@@ -238,6 +238,7 @@ class Artifact:
     """The level that the call which wrote it ran with."""
     speaker: str | None = None
     external_id: str | None = None
+    session_source: str | None = None
     image: ReadImage | None = None
     """Of an image: itself, and what was read from it. The store raises Stale for one that the dataset holds."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
@@ -15,6 +15,8 @@ from core.times import read_instant, read_moment
 KIB = 1024
 MIB = 1024 * KIB
 MAX_NAME = 128
+# Where the id of a session was read. connection and process are guesses; minted: made for the call.
+SessionSource = Literal["argument", "header", "meta", "connection", "environment", "process", "minted"]
 
 
 class Request(BaseModel):

@@ -318,6 +318,8 @@ def _run(work: Callable[..., Any], *arguments: Any) -> Any:
 DRAIN_SECONDS = 30.0
 # The name of the open database: known once it is open. On the command line --db is the setting that says which one.
 KNOWN_WHEN_OPEN = "db"
+# What only another door can tell.
+TOLD_BY_DOORS = "session_source"
 
 
 class OperationCommand(SettingsCommand):
@@ -349,7 +351,11 @@ def _operation_command(name: str) -> click.Command | None:
 
 def _fields(operation: Operation[Any, Any]) -> dict[str, FieldInfo]:
     """The fields of the request that the command line takes."""
-    return {name: field for name, field in operation.request.model_fields.items() if name != KNOWN_WHEN_OPEN}
+    return {
+        name: field
+        for name, field in operation.request.model_fields.items()
+        if name not in (KNOWN_WHEN_OPEN, TOLD_BY_DOORS)
+    }
 
 
 def _operation_params(operation: Operation[Any, Any]) -> list[click.Parameter]:

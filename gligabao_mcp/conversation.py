@@ -9,10 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from core.requests import MAX_NAME
+from core.requests import MAX_NAME, SessionSource
 from core.text import has_control, utf8_length
-
-Source = Literal["argument", "header", "meta", "connection", "environment", "process", "minted", "none"]
 
 SESSION_HEADER = "gligabao-session-id"
 USER_HEADER = "gligabao-user-id"
@@ -60,7 +58,7 @@ class Conversation:
     """The session of a call and where it was read; a label, never an authorization."""
 
     session_id: str | None
-    source: Source
+    source: SessionSource | Literal["none"]
 
 
 def resolve_session(signals: Signals, rules: Rules, *, mint: bool) -> Conversation:

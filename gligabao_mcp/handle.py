@@ -62,7 +62,11 @@ class CoreHandle:
         core = await self.core()
         if operation.reads_only:
             return await execute(operation, core, parsed)
-        told = parsed.request.model_copy(update={"session_id": None}) if minted_session else parsed.request
+        told = (
+            parsed.request.model_copy(update={"session_id": None, "session_source": None})
+            if minted_session
+            else parsed.request
+        )
         task = self._joined(told) or self._started(operation, core, parsed)
         try:
             return await asyncio.shield(task)

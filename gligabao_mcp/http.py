@@ -23,7 +23,7 @@ from gligabao_mcp.addresses import host_of, is_loopback
 from gligabao_mcp.bodies import CleanBody
 from gligabao_mcp.errors import Failure, failure
 from gligabao_mcp.handle import CoreHandle
-from gligabao_mcp.mcp_server import create_mcp_server
+from gligabao_mcp.mcp_door.server import create_mcp_server
 from gligabao_mcp.openapi import document
 from gligabao_mcp.transfer import transfer_routes
 

@@ -54,7 +54,7 @@ async def _serve(config: Config, environ: Mapping[str, str], wire: Wire) -> None
 
     from gligabao_mcp.conversation import Launch
     from gligabao_mcp.handle import CoreHandle
-    from gligabao_mcp.mcp_server import create_mcp_server
+    from gligabao_mcp.mcp_door.server import create_mcp_server
     from gligabao_mcp.stdio_transport import transport
 
     launch = Launch(str(uuid4()), environ.get("CLAUDE_CODE_SESSION_ID", ""))

@@ -30,6 +30,7 @@ _GLIMPSE = sa.select(
     t.artifacts.c.kind,
     t.artifacts.c.parent_id,
     t.artifacts.c.session_id,
+    t.artifacts.c.session_source,
     t.artifacts.c.speaker,
     t.artifacts.c.external_id,
     t.artifacts.c.valid_at,

@@ -100,4 +100,5 @@ def _artifact(row: Row[Any], ids: Sequence[int]) -> Artifact:
         reasoning=row.reasoning,
         speaker=row.speaker,
         external_id=row.external_id,
+        session_source=row.session_source,
     )

@@ -472,6 +472,7 @@ class _Import:
 
 _AS_THEY_ARE = (
     "session_id",
+    "session_source",
     "chunk_index",
     "start_offset",
     "end_offset",

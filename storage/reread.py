@@ -99,7 +99,15 @@ def _is_message(row: sa.Row[tuple[object, ...]]) -> bool:
 
 def _part(rows: Sequence[sa.Row[tuple[object, ...]]], *, conversation: bool) -> Written:
     artifacts = tuple(
-        Artifact(row.kind, row.text, row.session_id, row.valid_at, speaker=row.speaker, external_id=row.external_id)
+        Artifact(
+            row.kind,
+            row.text,
+            row.session_id,
+            row.valid_at,
+            speaker=row.speaker,
+            external_id=row.external_id,
+            session_source=row.session_source,
+        )
         for row in rows
     )
     return Written(tuple(int(row.id) for row in rows), artifacts, conversation)

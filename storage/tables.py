@@ -88,6 +88,8 @@ artifacts = sa.Table(
     # The vector index that its text belongs into: chunks, summaries or, for a text that is found by its facts, none.
     sa.Column("index_name", sa.String),
     sa.Column("session_id", sa.String),
+    # Where the session id was read: core.requests.SessionSource.
+    sa.Column("session_source", sa.String),
     sa.Column("valid_at", Time, nullable=False),
     sa.Column("created_at", Time, nullable=False),
     sa.Column("seq", sa.BigInteger, nullable=False),
@@ -451,5 +453,21 @@ vector_outbox = sa.Table(
     sa.Column("last_error", sa.Text),
     sa.Column("created_at", Time, nullable=False),
     sa.Index("gb_vector_outbox_dataset", "dataset_id", "id"),
+    sqlite_autoincrement=True,
+)
+
+# Who may call, where the doors ask for tokens. A token itself is kept by nobody: digest is its SHA-256.
+tokens = sa.Table(
+    "gb_tokens",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("digest", sa.String, nullable=False, unique=True),
+    sa.Column("user_id", sa.String, nullable=False),
+    # Some of read, write and admin, sorted, with a blank between them.
+    sa.Column("scopes", sa.String, nullable=False),
+    sa.Column("name", sa.String),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Column("expires_at", Time),
+    sa.Column("revoked_at", Time),
     sqlite_autoincrement=True,
 )

@@ -190,6 +190,7 @@ class _Store:
             "text_key": fold(artifact.as_text) if searched else None,
             "index_name": artifact.index,
             "session_id": artifact.session_id,
+            "session_source": artifact.session_source,
             "valid_at": artifact.valid_at,
             "created_at": self.now,
             "seq": self.seq,

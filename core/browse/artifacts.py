@@ -49,6 +49,7 @@ class ArtifactItem(Response):
     kind: ArtifactKind
     parent_id: int | None = None
     session_id: str | None = None
+    session_source: str | None = None
     speaker: str | None = None
     message_id: str | None = None
     valid_at: Time
@@ -105,6 +106,7 @@ class ArtifactResponse(Response):
     kind: ArtifactKind
     parent_id: int | None = None
     session_id: str | None = None
+    session_source: str | None = None
     speaker: str | None = None
     message_id: str | None = None
     valid_at: Time

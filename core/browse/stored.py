@@ -78,6 +78,7 @@ class StoredArtifact:
     kind: ArtifactKind
     parent_id: int | None
     session_id: str | None
+    session_source: str | None
     speaker: str | None
     message_id: str | None
     valid_at: datetime
@@ -123,6 +124,7 @@ class WholeArtifact:
     kind: ArtifactKind
     parent_id: int | None
     session_id: str | None
+    session_source: str | None
     speaker: str | None
     message_id: str | None
     valid_at: datetime

@@ -76,6 +76,7 @@ class ArtifactRow(NamedTuple):
     kind: str
     parent_id: int | None
     session_id: str | None
+    session_source: str | None
     valid_at: str
     created_at: str
     chunk_index: int | None

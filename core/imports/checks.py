@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from core.errors import InvalidRequest
 from core.export.rows import SECTIONS
 from core.graph import ArtifactIndex, ArtifactKind, TimeSource
-from core.requests import MAX_NAME
+from core.requests import MAX_NAME, SessionSource
 from core.text import display_name, entity_type, has_control, name_key, relation, utf8_length
 from core.times import Precision, read_moment, rfc3339
 
@@ -72,6 +72,7 @@ _KINDS: Mapping[str, Any] = {
     "relation": Annotated[str, AfterValidator(_relation)],
     "type": Annotated[str, AfterValidator(entity_type)],
     "session_id": Label,
+    "session_source": SessionSource,
     "message_id": Label,
     "speaker": Label,
     "model_id": Label,

@@ -302,5 +302,6 @@ async def _within(seconds: float | None, event: asyncio.Event) -> None:
 
 def _digest(request: RememberRequest) -> str:
     """Whether two requests of one key are the same. Not the session: a door may name a new one for each call."""
-    said = request.model_dump_json(exclude={"wait", "idempotency_key", "session_id"}, exclude_defaults=True)
+    own = {"wait", "idempotency_key", "session_id", "session_source"}
+    said = request.model_dump_json(exclude=own, exclude_defaults=True)
     return hashlib.sha256(said.encode()).hexdigest()

@@ -102,6 +102,7 @@ async def _kept(core: Core, request: RememberRequest, run: Run) -> _Kept:
         tuple(one for one in told if one.place not in known),
         request.kind_of_artifact,
         request.session_id,
+        request.session_source,
         conversation=request.messages is not None,
         given=_given(core, request),
     )

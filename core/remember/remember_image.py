@@ -81,6 +81,7 @@ async def _read(core: Core, image: Image, request: RememberRequest, run: Run) ->
         index="chunks" if reading.text else None,
         model_id=reply.inferences[-1].model,
         inference_id=inference_id,
+        session_source=request.session_source,
         image=ReadImage(kept, reading),
     )
 

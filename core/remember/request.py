@@ -23,6 +23,7 @@ from core.requests import (
     ReasoningLevels,
     Request,
     SessionId,
+    SessionSource,
     UserId,
 )
 from core.text import utf8_length
@@ -106,6 +107,9 @@ class RememberRequest(Request):
         Field(description="RFC 3339: when the text was written; 'yesterday' is resolved against it. Default: now."),
     ] = None
     session_id: Annotated[SessionId, SESSION_ID] = None
+    session_source: Annotated[
+        SessionSource | None, Field(description="Where the session_id was read: an MCP server tells, nobody else.")
+    ] = None
     entities: Annotated[
         list[GivenEntity] | None,
         Field(max_length=MAX_FACTS, description="Entities you read from the text yourself: no model is asked then."),

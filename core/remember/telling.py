@@ -43,6 +43,7 @@ class Telling:
     texts: tuple[Told, ...]
     kind: Kind
     session_id: str | None
+    session_source: str | None = None
     conversation: bool = False
     given: Given | None = None
 
@@ -61,6 +62,7 @@ class Telling:
             index="chunks" if self.conversation else None,
             speaker=told.speaker,
             external_id=told.external_id,
+            session_source=self.session_source,
         )
 
 
@@ -97,9 +99,7 @@ def chunks(telling: Telling, told: Told, spans: Sequence[Span]) -> Iterable[Part
     given = _shared_out([told.text[span.start : span.end] for span in spans], telling.given)
     for span, facts in zip(spans, given, strict=True):
         text = told.text[span.start : span.end]
-        artifact = Artifact(
-            "chunk", text, telling.session_id, parent.valid_at, span=span, index="chunks", speaker=told.speaker
-        )
+        artifact = replace(parent, kind="chunk", text=text, span=span, index="chunks", external_id=None)
         message = replace(told.message, text=text)
         yield Part((message,), (artifact,), parent, span.index == 0, facts, places=(told.place,))
 

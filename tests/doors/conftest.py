@@ -20,7 +20,7 @@ from gligabao_mcp.cli import cli
 from gligabao_mcp.errors import TABLE
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.http import create_app
-from gligabao_mcp.mcp_server import create_mcp_server
+from gligabao_mcp.mcp_door.server import create_mcp_server
 from gligabao_mcp.operations import OPERATIONS
 from gligabao_mcp.wiring import open_core
 from tests.wire import Wire

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 import gligabao_mcp
 from core.config import Config
-from gligabao_mcp.cli import cli
+from gligabao_mcp.cli import TOLD_BY_DOORS, cli
 from gligabao_mcp.operations import OPERATIONS, Operation
 from gligabao_mcp.settings import flag, is_secret, is_table
 from tests.processes import COMMAND, environment
@@ -143,7 +143,8 @@ def test_every_field_and_every_setting_has_a_flag() -> None:
         described = {
             n: f for n, f in operation.request.model_fields.items() if "Not available" not in (f.description or "")
         }
-        assert all(flag(name) in shown for name in described if name != operation.main_field)
+        typed = described.keys() - {operation.main_field, TOLD_BY_DOORS}
+        assert all(flag(name) in shown for name in typed)
     shown = " ".join(run("serve", "--help").output.split())
     for name, field in Config.model_fields.items():
         hidden = is_secret(field) or is_table(field)
@@ -161,7 +162,7 @@ def test_help_lists_a_command_for_each_operation() -> None:
 def test_the_table_of_operations_is_not_read_to_find_a_command_of_the_command_line() -> None:
     """A host starts `gligabao stdio` for every conversation: it shall not wait for models it does not need yet."""
     code = (
-        "import sys; from gligabao_mcp.cli import cli; import click; "
+        "import sys; from gligabao_mcp.cli import TOLD_BY_DOORS, cli; import click; "
         "assert cli.get_command(click.Context(cli), 'stdio'); print('gligabao_mcp.operations' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

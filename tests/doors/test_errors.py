@@ -15,7 +15,7 @@ from core.errors import GligabaoError, StorageBusy
 from gligabao_mcp.errors import TABLE, failure
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.http import create_app
-from gligabao_mcp.mcp_server import create_mcp_server
+from gligabao_mcp.mcp_door.server import create_mcp_server
 from gligabao_mcp.operations import Operation, Parsed
 
 SECRET = "Alice lives in Paris"

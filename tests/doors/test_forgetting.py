@@ -14,7 +14,8 @@ from mcp import Client
 from core.config import Config
 from gligabao_mcp.cli import cli
 from gligabao_mcp.handle import CoreHandle
-from gligabao_mcp.mcp_server import create_mcp_server, tools
+from gligabao_mcp.mcp_door.server import create_mcp_server
+from gligabao_mcp.mcp_door.tools import tools
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ from mcp import Client
 from core.config import Config
 from gligabao_mcp.cli import cli
 from gligabao_mcp.handle import CoreHandle
-from gligabao_mcp.mcp_server import create_mcp_server
+from gligabao_mcp.mcp_door.server import create_mcp_server
 from tests.drawn import as_base64, drawn
 from tests.requirements import requirement
 from tests.wire import Wire, chat

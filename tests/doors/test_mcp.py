@@ -20,7 +20,8 @@ from core.config import Config
 from core.engine import NoEngine
 from gligabao_mcp.conversation import Launch
 from gligabao_mcp.handle import CoreHandle
-from gligabao_mcp.mcp_server import create_mcp_server, tools
+from gligabao_mcp.mcp_door.server import create_mcp_server
+from gligabao_mcp.mcp_door.tools import tools
 from gligabao_mcp.providers.scripted import HashEmbedder
 from gligabao_mcp.wiring import Providers, open_core
 from tests import wire as api

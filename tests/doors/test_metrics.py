@@ -17,7 +17,7 @@ from core.core import Core
 from core.prices import Price
 from gligabao_mcp import __version__, webhook
 from gligabao_mcp.handle import CoreHandle
-from gligabao_mcp.mcp_server import create_mcp_server
+from gligabao_mcp.mcp_door.server import create_mcp_server
 from gligabao_mcp.operations import QUERY, execute, parse
 from gligabao_mcp.wiring import open_core
 from tests.doors.conftest import http_client

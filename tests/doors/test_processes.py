@@ -165,11 +165,11 @@ def test_a_port_that_is_taken_is_a_sentence(tmp_path: Path) -> None:
 HEAVY = ("lancedb", "pyarrow", "sqlalchemy", "anthropic", "openai", "spacy", "onnxruntime", "numpy")
 START = """
 import sys
-import gligabao_mcp, gligabao_mcp.cli, gligabao_mcp.stdio, gligabao_mcp.stdio_transport, gligabao_mcp.mcp_server
+import gligabao_mcp, gligabao_mcp.cli, gligabao_mcp.stdio, gligabao_mcp.stdio_transport, gligabao_mcp.mcp_door.server
 from gligabao_mcp.conversation import Launch
 from gligabao_mcp.settings import load
-gligabao_mcp.mcp_server.create_mcp_server(None, load({}, {}).config, Launch())
-gligabao_mcp.mcp_server.tools()
+gligabao_mcp.mcp_door.server.create_mcp_server(None, load({}, {}).config, Launch())
+gligabao_mcp.mcp_door.tools.tools()
 print(sorted(set(sys.modules) & set(sys.argv[1:])))
 """
 

@@ -18,7 +18,7 @@ from core.config import Config
 from core.remember.stages import STAGES
 from gligabao_mcp.cli import cli
 from gligabao_mcp.handle import CoreHandle
-from gligabao_mcp.mcp_server import create_mcp_server
+from gligabao_mcp.mcp_door.server import create_mcp_server
 from gligabao_mcp.operations import REMEMBER, parse
 from tests.processes import served
 from tests.requirements import requirement

@@ -270,3 +270,16 @@ def test_a_database_of_a_later_release_is_refused(config: Config, tables: Tables
         NewerDatabase, match=f"schema version 99, this release reads up to {VERSION}: update gligabao-mcp"
     ):
         migrated(config)
+
+
+def test_a_file_of_schema_2_becomes_what_one_of_schema_1_becomes(tmp_path: Path) -> None:
+    shapes: list[dict[str, dict[str, Any]]] = []
+    for version in (1, 2):
+        config = Config(home=tmp_path / str(version))
+        (tmp_path / str(version)).mkdir()
+        shutil.copy(FILES / f"v{version}.db", tmp_path / str(version) / "gligabao.db")
+        migrated(config)
+        engine = sa.create_engine(database_url(config))
+        shapes.append(shape(engine))
+        engine.dispose()
+    assert shapes[0] == shapes[1]

@@ -1,0 +1,30 @@
+"""Results of tools, as a model reads them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import mcp_types as types
+
+from gligabao_mcp.conversation import Conversation
+from gligabao_mcp.errors import Failure
+
+
+def success(body: dict[str, Any], conversation: Conversation) -> types.CallToolResult:
+    """The response body, with the session it belongs to."""
+    session = {} if conversation.session_id is None else {"session_id": conversation.session_id}
+    return _result({**session, **body, "session_source": conversation.source}, is_error=False)
+
+
+def error(shown: Failure) -> types.CallToolResult:
+    """A failure that a model can act on."""
+    return _result(shown.body(), is_error=True)
+
+
+def _result(body: dict[str, Any], *, is_error: bool) -> types.CallToolResult:
+    """The object twice: for models that are given structured content, and as text for clients that know only text."""
+    text = str(body["error"]) if is_error else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=text)], structured_content=body, is_error=is_error
+    )
