@@ -119,12 +119,41 @@ class Config(BaseModel):
     undo_days: Annotated[
         int, Field(ge=0, le=3650, description="Days in which a forget or a merge can be undone; purged after.")
     ] = 30
+    tool_result_tokens: Annotated[
+        int, Field(ge=500, description="Tokens of the longest result of an MCP tool; what is longer is cut into parts.")
+    ] = 8000
     tools: Annotated[
         Literal["default", "full"],
-        Field(description="Which MCP tools are offered. full: those that change and delete what is stored, too."),
+        Field(description="Which MCP tools are offered. full: remember_status, forget and browse, too."),
     ] = "default"
+    tool_answer_seconds: Annotated[
+        float, Field(gt=0, description="Seconds after which remember as an MCP tool answers that its run goes on.")
+    ] = 45.0
     host: Annotated[str, Field(description="Address that serve listens on.")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="Port that serve listens on.")] = 7878
+    tokens: Annotated[
+        Literal["auto", "on", "off"],
+        Field(description="Whether REST and MCP ask for bearer tokens. auto: where host is not this machine alone."),
+    ] = "auto"
+    insecure: Annotated[bool, Field(description="Let other machines in without tokens.")] = False
+    allowed_hosts: Annotated[
+        tuple[str, ...],
+        Field(description="Further names in the Host header that are this server, such as memory.example.com."),
+    ] = ()
+    allowed_origins: Annotated[
+        tuple[str, ...],
+        Field(description="Web pages besides local ones that may send requests, such as https://*.example.com."),
+    ] = ()
+    cors_origins: Annotated[
+        tuple[str, ...], Field(description="Web pages that may send requests and read the answers. Default: none.")
+    ] = ()
+    public_url: Annotated[
+        str, Field(description="Address that clients know the server by, without a path. Default: as each was called.")
+    ] = ""
+    rate_limit_per_minute: Annotated[
+        int | None,
+        Field(ge=0, description="Requests of one user in a minute, in this process. 0: any. Default: 600 with tokens."),
+    ] = None
     admin: Annotated[
         Reach, Field(description="Who reads runs and costs of all users at /v1/gb/admin. loopback: this machine alone.")
     ] = "loopback"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from core.access import TokenStore
 from core.config import Config
 from core.events import Monitor
 from core.overview import Part
@@ -50,6 +51,7 @@ class Core:
     exports: Exports
     imports: Imports
     events: EventRing
+    tokens: TokenStore
     engine: Engine
     manager: RememberManager
     vectors: VectorStore | None = None

@@ -43,6 +43,32 @@ class TooLarge(GligabaoError):
     code = "too_large"
 
 
+class Unauthorized(GligabaoError):
+    """The request shows no token that holds, and one is asked for."""
+
+    code = "unauthorized"
+
+
+class Forbidden(GligabaoError):
+    """The token does not allow it. `scope` is the one it lacks; empty where it is another user's."""
+
+    code = "forbidden"
+
+    def __init__(self, message: str, *, scope: str = "", param: str | None = None) -> None:
+        super().__init__(message, param=param)
+        self.scope = scope
+
+
+class RateLimited(GligabaoError):
+    """The caller has sent too many requests; those to come are answered again after `retry_after` seconds."""
+
+    code = "rate_limited"
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
 class UnknownDataset(GligabaoError):
     """The user has no dataset of that name."""
 
@@ -104,11 +130,14 @@ class QueueFull(GligabaoError):
 
 
 class ShuttingDown(GligabaoError):
-    """The server takes no calls any more, or ended before it could go through with this one."""
+    """The server takes no calls any more, or ended before it could go through with this one. `goes_on`: another
+    process, or the next start, goes through with it."""
 
     code = "shutting_down"
 
     retry_after = 5
+
+    goes_on = False
 
 
 class TakenOver(GligabaoError):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from core.errors import CANCELLED, GligabaoError
+from core.errors import CANCELLED, GligabaoError, ShuttingDown
 from core.events import Event, Tally, tallied, tool_called
 from core.requests import Request
 
@@ -39,6 +39,7 @@ def observed(core: Core, name: str, request: Request) -> Generator[Seen]:
             yield seen
         except BaseException as failure:
             error = _code(failure)
+            seen.later = isinstance(failure, ShuttingDown) and failure.goes_on
             seen.body = failure.saved if isinstance(failure, GligabaoError) else {}
             raise
         finally:

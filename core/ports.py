@@ -272,6 +272,13 @@ class GraphStore(Protocol):
         """The first `match.joining` of these facts that the read time admits, newest first, with their ends."""
         ...
 
+    async def rows(
+        self, dataset: Dataset, entity_ids: Sequence[int], edge_ids: Sequence[int], known_at: datetime
+    ) -> Subgraph:
+        """These rows as they stood at that time, in the order of the ids, and no others. What the dataset does not
+        have, or did not have then, is not there."""
+        ...
+
 
 class GraphReader(Protocol):
     """Shows what is stored, in lists by page and row by row. Each verb is one snapshot. A row of another dataset is not
@@ -301,6 +308,10 @@ class GraphReader(Protocol):
 
     async def entities(self, dataset: Dataset, among: EntityFilter, window: Window) -> Page[Entity]:
         """Newest first. Key: the id."""
+        ...
+
+    async def names(self, dataset: Dataset, beginning: str, limit: int) -> Page[str]:
+        """The names of entities that begin so, whatever their case and accents; of those named last first."""
         ...
 
     async def entity(self, dataset: Dataset, entity_id: int, window: Window) -> WholeEntity | None:
@@ -597,6 +608,10 @@ class Jobs(Protocol):
 
     async def take(self, run: RunOf) -> bool:
         """Takes the turn, if nobody alive is before it. Raises TakenOver when the job is not ours any more."""
+        ...
+
+    async def keep(self, run_id: int, request: Mapping[str, object]) -> bool:
+        """Makes a job of this process durable, on disk; False where it is not there any more."""
         ...
 
     async def renew(self, run_ids: Sequence[int]) -> None:

@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 
-Watcher = Callable[[int, int], None]
-"""Gets the parts that are done and how many there are."""
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a call is: how many of its parts are done, of how many (0 while that is not known), and the stage that has
+    begun, by its name; none between two parts."""
+
+    done: int = 0
+    of: int = 0
+    stage: str = ""
+
+
+Watcher = Callable[[Progress], None]
+"""Is told at every step. It neither waits nor raises: the call goes on when it returns."""
 
 _WATCHER: ContextVar[Watcher | None] = ContextVar("progress", default=None)
 
@@ -22,7 +34,7 @@ def watched_by(watcher: Watcher) -> Generator[None]:
         _WATCHER.reset(token)
 
 
-def tell_progress(done: int, of: int) -> None:
+def tell_progress(progress: Progress) -> None:
     """Tells the watcher of this call, if there is one."""
     if watcher := _WATCHER.get():
-        watcher(done, of)
+        watcher(progress)

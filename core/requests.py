@@ -22,13 +22,14 @@ SessionSource = Literal["argument", "header", "meta", "connection", "environment
 class Request(BaseModel):
     """A request body: unknown fields are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # Validators are built at their first use: a process of a few calls needs those of a few models.
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Response(BaseModel):
     """A response body: what is unset is left out."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     def body(self) -> dict[str, Any]:
         """The JSON object of the response; fields that are null are omitted."""
@@ -41,6 +42,12 @@ def _label(value: str) -> str:
     if has_control(value):
         raise ValueError("must not hold control characters")
     return value
+
+
+def row_id(stated: int | str) -> int | None:
+    """The id of a row, that a caller may have written as a string; None for what is none."""
+    text = str(stated).strip()
+    return int(text) if text.isascii() and text.isdigit() and 0 < int(text[:20]) < 2**63 and len(text) < 20 else None
 
 
 def _named(value: str) -> str:

@@ -63,6 +63,14 @@ def name_key(name: str) -> str:
     return key[1:].lstrip() if key[:1] in ("@", "#") else key
 
 
+def without_accents(folded: str) -> str:
+    """A folded text with each letter bare of its accents: how a name is found by somebody who types none."""
+    if folded.isascii():
+        return folded
+    letters = unicodedata.normalize("NFD", folded)
+    return unicodedata.normalize("NFC", "".join(letter for letter in letters if not unicodedata.combining(letter)))
+
+
 def display_name(name: str) -> str:
     """A name as it is shown: trimmed, on one line, without the quotes or backticks that only surround it."""
     shown = " ".join(name.split())

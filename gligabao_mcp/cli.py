@@ -57,9 +57,11 @@ ELSEWHERE = {
     "doctor": "gligabao_mcp.upkeep",
     "export": "gligabao_mcp.transfer_cli",
     "import": "gligabao_mcp.transfer_cli",
+    "install": "gligabao_mcp.install.command",
     "reextract": "gligabao_mcp.upkeep",
     "reindex": "gligabao_mcp.upkeep",
     "restore": "gligabao_mcp.upkeep",
+    "token": "gligabao_mcp.token_cli",
     "trajectory": "gligabao_mcp.trajectories",
 }
 
@@ -89,6 +91,13 @@ class Commands(click.Group):
 @click.version_option(__version__, prog_name=PROGRAM)
 def cli() -> None:
     """The memory that an AI agent can show the work of."""
+
+
+# The settings that only `serve` reads.
+SERVED = (
+    *("host", "port", "tokens", "insecure", "allowed_hosts", "allowed_origins", "cors_origins", "public_url"),
+    *("rate_limit_per_minute", "admin", "metrics"),
+)
 
 
 def with_settings(*left_out: str) -> Callable[[T], T]:
@@ -175,7 +184,7 @@ def serve(**flags: Any) -> None:
         run(config)
 
 
-@with_settings("host", "port")
+@with_settings(*SERVED)
 @cli.command(cls=SettingsCommand)
 def stdio(**flags: Any) -> None:
     """Serve MCP over stdin and stdout: what an MCP client starts by itself."""
@@ -213,7 +222,7 @@ async def _status(config: Config) -> Any:
         return await status(core)
 
 
-@with_settings("host", "port", "user_id")
+@with_settings(*SERVED, "user_id")
 @cli.command(cls=SettingsCommand)
 @click.option("--by", metavar="KEYS", default="day", show_default=True, help="Some of day,stage,model,user,type.")
 @click.option("--from", "since", metavar="TIME", help="Only calls at this time or later (RFC 3339 or a date).")
@@ -250,7 +259,7 @@ async def _costs(asked: dict[str, Any], config: Config) -> dict[str, Any]:
         return await execute(ADMIN_COSTS, core, parse(ADMIN_COSTS, {"db": core.database, **asked}))
 
 
-@with_settings("host", "port")
+@with_settings(*SERVED)
 @cli.command(cls=SettingsCommand)
 @click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many, the newest.")
 @click.option("--follow", is_flag=True, help="Go on with those to come, until Ctrl-C.")
@@ -282,7 +291,7 @@ def _silent(_line: str = "") -> None:
     """Says nothing: what is printed is the JSON."""
 
 
-@with_settings("host", "port")
+@with_settings(*SERVED)
 @cli.command(cls=SettingsCommand)
 @_as_json
 def demo(as_json: bool, **flags: Any) -> None:
@@ -331,7 +340,7 @@ class OperationCommand(SettingsCommand):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         if not self.params:
-            with_settings("host", "port", *_fields(self._operation))(self)
+            with_settings(*SERVED, *_fields(self._operation))(self)
             self.params = [*_operation_params(self._operation), *self.params]
         return super().get_params(ctx)
 
@@ -428,17 +437,19 @@ async def _execute(operation: Operation[Any, Any], payload: dict[str, Any], conf
 @contextlib.contextmanager
 def _progress_bar(label: str) -> Generator[None]:
     """A bar on stderr for a call of several parts, where a person watches."""
-    from core.progress import watched_by
+    from core.progress import Progress, watched_by
 
     with contextlib.ExitStack() as ended:
         bar: Any = None
 
-        def show(done: int, of: int) -> None:
+        def show(progress: Progress) -> None:
             nonlocal bar
-            if bar is None and of > 1:
-                bar = ended.enter_context(click.progressbar(length=of, label=label, file=sys.stderr, show_pos=True))
+            if bar is None and progress.of > 1:
+                bar = ended.enter_context(
+                    click.progressbar(length=progress.of, label=label, file=sys.stderr, show_pos=True)
+                )
             if bar is not None:
-                bar.update(done - bar.pos)
+                bar.update(progress.done - bar.pos)
 
         if sys.stderr.isatty():
             ended.enter_context(watched_by(show))
@@ -496,7 +507,10 @@ def _read_flag(field: FieldInfo, value: Any) -> Any:
     """What a flag says: a list or an object is read as JSON; what is no JSON stays what it is."""
     import json
 
-    if isinstance(value, str) and _is_structured(field):
+    if not isinstance(value, str):
+        return value
+    value = _word(value)
+    if _is_structured(field):
         with contextlib.suppress(ValueError):
             return json.loads(value)
     return value

@@ -40,6 +40,8 @@ class Signals:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
     client: str = ""
+    token_user: str = ""
+    """Whose token came with the call; empty where none is asked for."""
     launch: Launch | None = None
 
 
@@ -68,12 +70,12 @@ def resolve_session(signals: Signals, rules: Rules, *, mint: bool) -> Conversati
     """
     if signals.argument:
         return Conversation(signals.argument, "argument")
-    if header := _header(signals, SESSION_HEADER):
+    if header := header_text(signals.headers, SESSION_HEADER):
         return Conversation(header, "header")
     if known := _from_meta(signals, rules):
         return Conversation(known, "meta")
     weak = rules.fallback == "auto"
-    if weak and (connection := _header(signals, CONNECTION_HEADER)):
+    if weak and (connection := header_text(signals.headers, CONNECTION_HEADER)):
         return Conversation(_implicit("mcp", connection), "connection")
     if signals.launch is not None:
         if rules.session_id:
@@ -88,12 +90,16 @@ def resolve_session(signals: Signals, rules: Rules, *, mint: bool) -> Conversati
 
 
 def resolve_user(argument: str, signals: Signals, rules: Rules) -> str:
-    """Whose memory a call means: the argument, else the header, else the setting."""
-    return argument or _header(signals, USER_HEADER) or rules.user_id
+    """Whose memory a call means: the user of the token, else the argument, else the header, else the setting.
+
+    What names another user than the token is refused where it is read (gligabao_mcp.callers).
+    """
+    return signals.token_user or argument or header_text(signals.headers, USER_HEADER) or rules.user_id
 
 
-def _header(signals: Signals, name: str) -> str:
-    value = signals.headers.get(name, "")
+def header_text(headers: Mapping[str, str], name: str) -> str:
+    """A header as it was meant; empty where it is not there."""
+    value = headers.get(name, "")
     try:
         # Servers hand headers over as latin-1; people write UTF-8.
         return value.encode("latin-1").decode("utf-8")

@@ -6,9 +6,10 @@ import logging
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, cast, get_args
 
-from core.errors import CANCELLED, GligabaoError, InvalidRequest
+from core.errors import CANCELLED, Forbidden, GligabaoError, InvalidRequest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -20,6 +21,7 @@ INTERNAL = "internal"
 # One line that a person reads: of many wrong fields the first are named, the rest counted.
 MAX_LINE = 400
 MAX_FIELD = 64
+MAX_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,9 @@ class Numbers:
 
 TABLE: Mapping[str, Numbers] = {
     "invalid_request": Numbers(400, 2, "The request breaks a rule; the text names the field."),
+    "unauthorized": Numbers(401, 1, "The server asks for a bearer token, and the request shows none that holds."),
+    "forbidden": Numbers(403, 1, "The token lacks the scope, or the request names another user than the token's."),
+    "origin_refused": Numbers(403, 1, "The Origin header names a page that is not let in (setting allowed_origins)."),
     "not_found": Numbers(404, 1, "The user has no such dataset, or there is no such route."),
     "method_not_allowed": Numbers(405, 2, "The route does not take this method."),
     "confirmation_required": Numbers(
@@ -42,6 +47,8 @@ TABLE: Mapping[str, Numbers] = {
     ),
     "conflict": Numbers(409, 1, "Other writers kept changing the same facts; nothing was stored."),
     "too_large": Numbers(413, 2, "The request body is over the limit of its route."),
+    "host_refused": Numbers(421, 1, "The Host header is no name of this server (setting allowed_hosts)."),
+    "rate_limited": Numbers(429, 1, "Too many requests of one caller (setting rate_limit_per_minute); come back."),
     "daily_limit": Numbers(429, 1, "The daily spend limit is reached; no paid model call is made until midnight UTC."),
     "model_failed": Numbers(502, 1, "A model call failed or gave nothing usable; nothing was stored."),
     "upstream_overloaded": Numbers(502, 1, "The model provider is overloaded for now; send the same again later."),
@@ -75,6 +82,8 @@ class Failure:
     param: str | None = None
     saved: Mapping[str, Any] = field(default_factory=dict[str, Any])
     retry_after: int | None = None
+    scope: str = ""
+    """What the caller's token lacks."""
 
     @property
     def numbers(self) -> Numbers:
@@ -82,7 +91,10 @@ class Failure:
 
     @property
     def headers(self) -> dict[str, str]:
-        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        if self.scope:
+            headers["WWW-Authenticate"] = f'Bearer error="insufficient_scope", scope="{self.scope}"'
+        return headers
 
     def body(self) -> dict[str, Any]:
         """The JSON object of the failure: `error` as documented, and beside it what was saved, `code` and `param`."""
@@ -101,6 +113,7 @@ def failure(error: BaseException) -> Failure:
         param=error.param,
         saved=error.saved,
         retry_after=error.retry_after,
+        scope=error.scope if isinstance(error, Forbidden) else "",
     )
 
 
@@ -114,19 +127,27 @@ def log_unforeseen(error: BaseException) -> None:
     logger.error("internal error: %s", "".join(lines).rstrip())
 
 
-def invalid(error: ValidationError, model: type[BaseModel]) -> InvalidRequest:
-    """A validation error in one line, "field: what is wrong", that never repeats what was sent."""
+def invalid(error: ValidationError, model: type[BaseModel], named: Sequence[str] = ()) -> InvalidRequest:
+    """A validation error in one line, "field: what is wrong", that never repeats what was sent. `named` are the fields
+    that are told of where one is unknown, by default all of the model."""
     details = error.errors(include_url=False, include_input=False)
     unknown = [_shown(str(detail["loc"][0])) for detail in details if _is_unknown(detail)]
     found = [_described(detail, model) for detail in details if not _is_unknown(detail)]
     lines = [f"{name}: {wrong}" if name else wrong for name, wrong in found]
     if unknown:
-        lines.append(f"unknown field {', '.join(unknown)}; the fields are {', '.join(_names(model))}")
+        lines.append(_unknown(unknown, named or _names(model)))
     return InvalidRequest(_joined(lines), param=[*(name for name, _ in found), *unknown][0] or None)
 
 
 def _names(model: type[BaseModel]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _unknown(names: Sequence[str], known: Sequence[str]) -> str:
+    few = [*names[:MAX_NAMES], *([f"{len(names) - MAX_NAMES} more"] if len(names) > MAX_NAMES else [])]
+    meant = [near[0] for name in names[:MAX_NAMES] if (near := get_close_matches(name, known, 1))]
+    hint = f" (did you mean {', '.join(meant)}?)" if meant else ""
+    return f"unknown field {', '.join(few)}; the fields are {', '.join(known)}{hint}"
 
 
 def _is_unknown(detail: ErrorDetails) -> bool:
@@ -144,11 +165,27 @@ def _joined(lines: Sequence[str]) -> str:
 
 def _described(detail: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
     name, wrong = _place(detail["loc"]), _wrong(detail)
+    if detail["type"] == "extra_forbidden":
+        wrong += f"; the fields are {', '.join(_fields_at(model, detail['loc']))}"
     if not name:
         # A rule over the whole request says itself which field it means.
         stated, colon, rest = wrong.partition(": ")
         return (stated, rest) if colon and stated in model.model_fields else ("", wrong)
     return name, wrong
+
+
+def _fields_at(model: type[BaseModel], loc: tuple[int | str, ...]) -> list[str]:
+    """The fields of the object that the last part of the place is a field of."""
+    for part in loc[:-1]:
+        if isinstance(part, str) and part in model.model_fields:
+            model = _model_in(model.model_fields[part].annotation) or model
+    return _names(model)
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    if hasattr(annotation, "model_fields"):
+        return cast("type[BaseModel]", annotation)
+    return next((found for part in get_args(annotation) if (found := _model_in(part))), None)
 
 
 def _wrong(detail: ErrorDetails) -> str:
@@ -160,7 +197,7 @@ def _wrong(detail: ErrorDetails) -> str:
 
 
 def _place(loc: tuple[int | str, ...]) -> str:
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{_shown(part)}" for part in loc)
     return place.removeprefix(".")
 
 

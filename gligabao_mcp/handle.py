@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
 from core.core import Core
+from core.progress import Watcher, watched_by
+from core.remember.runs import remembered_by
 from core.requests import Request, Response
 from gligabao_mcp.errors import log_unforeseen
+from gligabao_mcp.joining import Call, SharedRun, SharedRuns, call_of
 from gligabao_mcp.operations import Operation, Parsed, execute
-
-logger = logging.getLogger(__name__)
 
 Req = TypeVar("Req", bound=Request)
 Res = TypeVar("Res", bound=Response)
+
+# A run that could not be kept just then: a database that was held, a call that is about to be answered.
+KEEP_AGAIN_SECONDS = 1.0
 
 
 class CoreHandle:
     """One core for all doors of a process.
 
-    An operation that writes runs in a task of its own: a caller that hangs up never stops what has begun. Only a text
-    whose turn has not come goes with it (core.manager).
+    An operation that writes runs in a task of its own: a caller that hangs up never stops what has begun, and a text
+    that goes is kept, so that the next process ends what this one can't. Only a text whose turn has not come goes with
+    its caller (core.manager).
     """
 
     def __init__(self, open_core: Callable[[], AbstractAsyncContextManager[Core]]) -> None:
@@ -31,8 +35,7 @@ class CoreHandle:
         self._opened: asyncio.Future[Core] | None = None
         self._owner: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
-        self._running: set[asyncio.Task[dict[str, Any]]] = set()
-        self._abandoned: dict[asyncio.Task[dict[str, Any]], Request] = {}
+        self._runs = SharedRuns()
 
     async def core(self) -> Core:
         """The core, opened once. A failure to open is raised, and the next call tries again."""
@@ -55,46 +58,57 @@ class CoreHandle:
                 opened.set_exception(error)
 
     async def run(
-        self, operation: Operation[Req, Res], parsed: Parsed[Req], *, minted_session: bool = False
+        self,
+        operation: Operation[Req, Res],
+        parsed: Parsed[Req],
+        *,
+        minted_session: bool = False,
+        patience: float | None = None,
+        watcher: Watcher | None = None,
     ) -> dict[str, Any]:
-        """The response body of the operation. A session that was minted for this call alone says nothing of whether
-        another call is the same."""
+        """The response body of the operation; after `patience` seconds that its run goes on (Accepted), where it can.
+
+        A call that repeats an earlier one joins its run (joining.py). A session that was minted for this call alone
+        says nothing of whether it does. The watcher is told how far the run is.
+        """
         core = await self.core()
         if operation.reads_only:
             return await execute(operation, core, parsed)
-        told = (
-            parsed.request.model_copy(update={"session_id": None, "session_source": None})
-            if minted_session
-            else parsed.request
-        )
-        task = self._joined(told) or self._started(operation, core, parsed)
+        if operation.accepted is None:  # it may take away what ended runs stored
+            self._runs.forget_ended()
+        call = call_of(parsed.request, minted_session=minted_session)
+        run = self._runs.going(call) or self._started(operation, core, parsed, call)
+        with self._runs.waiting(run, watcher):
+            return await self._answered(core, run, patience)
+
+    async def _answered(self, core: Core, run: SharedRun, patience: float | None) -> dict[str, Any]:
         try:
-            return await asyncio.shield(task)
+            while not (await asyncio.wait([run.task], timeout=patience))[0]:
+                if kept := await core.manager.keep(run.task):
+                    return kept.body()
+                patience = KEEP_AGAIN_SECONDS
         except asyncio.CancelledError:
-            if core.manager.in_queue(task):
-                task.cancel()
-            elif not task.done():
-                self._abandoned[task] = told
+            if run.callers == 1:
+                core.manager.leave(run.task)
             raise
+        run.told = True
+        return run.task.result()
 
-    def _started(self, operation: Operation[Req, Res], core: Core, parsed: Parsed[Req]) -> asyncio.Task[dict[str, Any]]:
-        task = asyncio.create_task(execute(operation, core, parsed), name=operation.name)
-        self._running.add(task)
-        task.add_done_callback(self._finished)
-        return task
+    def _started(self, operation: Operation[Req, Res], core: Core, parsed: Parsed[Req], call: Call) -> SharedRun:
+        run = SharedRun(call)
+        with watched_by(run.advance):
+            work = self._work(operation, core, parsed, self._runs.ended(call))
+            run.task = asyncio.create_task(work, name=operation.name)
+        self._runs.add(run)
+        return run
 
-    def _joined(self, request: Request) -> asyncio.Task[dict[str, Any]] | None:
-        """The run of an equal request whose caller gave up waiting: a client that repeats it gets that one's answer."""
-        for task, abandoned in self._abandoned.items():
-            if abandoned == request:
-                del self._abandoned[task]
-                return task
-        return None
-
-    def _finished(self, task: asyncio.Task[dict[str, Any]]) -> None:
-        self._running.discard(task)
-        if self._abandoned.pop(task, None) is not None and not task.cancelled() and (error := task.exception()):
-            logger.warning("a run that nobody waited for any more failed: %s", type(error).__name__)
+    async def _work(
+        self, operation: Operation[Req, Res], core: Core, parsed: Parsed[Req], ended: int | None
+    ) -> dict[str, Any]:
+        """The response of the run that ended, as it reads now; where there is none any more, of a new one."""
+        if ended and (record := await core.runs.run(ended)) and (answer := await remembered_by(core, record)):
+            return answer.body()
+        return await execute(operation, core, parsed)
 
     @property
     def opened(self) -> Core | None:
@@ -112,7 +126,7 @@ class CoreHandle:
         self._ended.set()
         if self._owner is not None:
             await asyncio.wait([self._owner])
-        for task in self._running:
-            task.cancel()
-        if self._running:
-            await asyncio.wait(self._running, timeout=1)
+        if running := self._runs.tasks():
+            for task in running:
+                task.cancel()
+            await asyncio.wait(running, timeout=1)

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from core.config import Config, Reach
 from core.requests import MIB
 from gligabao_mcp import rest
-from gligabao_mcp.addresses import host_of, is_loopback
+from gligabao_mcp.addresses import is_loopback
+from gligabao_mcp.bearer import Resource, TokenCheck, asks_for_tokens
 from gligabao_mcp.bodies import CleanBody
-from gligabao_mcp.errors import Failure, failure
+from gligabao_mcp.errors import failure
 from gligabao_mcp.handle import CoreHandle
+from gligabao_mcp.hosts import Admission, AdmissionCheck, cors
 from gligabao_mcp.mcp_door.server import create_mcp_server
 from gligabao_mcp.openapi import document
+from gligabao_mcp.rates import RateCheck, limit_of
 from gligabao_mcp.transfer import transfer_routes
 
 if TYPE_CHECKING:
@@ -35,10 +37,13 @@ MCP_PATH = "/v1/gb/mcp"
 MAX_MCP_BODY = 8 * MIB
 
 
-def create_app(handle: CoreHandle, config: Config) -> Starlette:
-    """The application. Its lifespan opens the core and closes it; one application is served once."""
-    metrics = _metrics() if is_open(config.metrics, config.host) else None
-    server = create_mcp_server(handle, config)
+def create_app(
+    handle: CoreHandle, config: Config, create_server: Callable[[CoreHandle, Config], Server[Any]] = create_mcp_server
+) -> Starlette:
+    """The application. Its lifespan opens the core and closes it; one application is served once. `create_server` makes
+    the MCP server of it."""
+    metrics = _metrics() if is_open(config.metrics, config) else None
+    server = create_server(handle, config)
     mcp = server.streamable_http_app(
         streamable_http_path=MCP_PATH,
         max_request_body_size=MAX_MCP_BODY,
@@ -58,12 +63,15 @@ def create_app(handle: CoreHandle, config: Config) -> Starlette:
             await handle.close()
 
     routes = [
-        *rest.routes(handle, admin=is_open(config.admin, config.host)),
+        *rest.routes(handle, admin=is_open(config.admin, config)),
         *transfer_routes(handle, config),
         *_plain_routes(handle, config),
         *_mcp_routes(mcp),
     ]
-    middleware = [Middleware(LocalOnly)] if is_loopback(config.host) else []
+    resource = Resource(MCP_PATH, config.public_url)
+    middleware = _checks(handle, config, resource)
+    if asks_for_tokens(config):
+        routes.append(resource.route())
     if metrics is not None:
         from gligabao_mcp.metrics import Counted, route
 
@@ -80,9 +88,21 @@ def create_app(handle: CoreHandle, config: Config) -> Starlette:
     return app
 
 
-def is_open(reach: Reach, host: str) -> bool:
-    """Whether a server on this address answers what is for this machine alone by default."""
-    return reach == "on" or (reach == "loopback" and is_loopback(host))
+def _checks(handle: CoreHandle, config: Config, resource: Resource) -> list[Middleware]:
+    """What every request has to pass, in this order, whichever route it is for."""
+    checks = [Middleware(AdmissionCheck, admission=Admission(config)), *cors(config)]
+    if asks_for_tokens(config):
+        checks.append(Middleware(TokenCheck, handle=handle, resource=resource))
+    if per_minute := limit_of(config):
+        checks.append(Middleware(RateCheck, per_minute=per_minute))
+    return checks
+
+
+def is_open(reach: Reach, config: Config) -> bool:
+    """Whether a server of this configuration answers what is for this machine alone by default. One that answers to
+    further names is called by others, whatever address it listens on."""
+    here = is_loopback(config.host) and not config.allowed_hosts
+    return reach == "on" or (reach == "loopback" and here)
 
 
 def _metrics() -> Metrics:
@@ -112,26 +132,3 @@ def _plain_routes(handle: CoreHandle, config: Config) -> list[Route]:
         return JSONResponse(document())
 
     return [Route("/healthz", healthz), Route("/readyz", readyz), Route("/openapi.json", openapi)]
-
-
-class LocalOnly:
-    """Refuses requests that a web page on this machine was tricked into sending (DNS rebinding): Host and Origin must
-    name this machine. 421 for a wrong Host, 403 for a wrong Origin."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and (refusal := _refusal(Headers(scope=scope))):
-            await refusal(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
-
-
-def _refusal(headers: Headers) -> Response | None:
-    host, origin = headers.get("host", ""), headers.get("origin")
-    if not is_loopback(host_of(f"//{host}")):
-        return rest.answer(Failure("invalid_request", "the Host header does not name this machine"), 421)
-    if origin is not None and not (origin.startswith(("http://", "https://")) and is_loopback(host_of(origin))):
-        return rest.answer(Failure("invalid_request", "the Origin header does not name this machine"), 403)
-    return None

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from core.events import Event
 from core.ports import ModelCall
 from gligabao_mcp import __version__, rest
+from gligabao_mcp.callers import caller_of
 from gligabao_mcp.errors import failure
 from gligabao_mcp.handle import CoreHandle
 
@@ -114,8 +115,10 @@ class Metrics:
 def route(metrics: Metrics, handle: CoreHandle) -> Route:
     """GET /metrics."""
 
-    async def endpoint(_request: Request) -> Response:
+    async def endpoint(request: Request) -> Response:
         try:
+            if caller := caller_of(request):
+                caller.needs("admin")
             text = await metrics.text(handle)
         except Exception as error:
             return rest.answer(failure(error))

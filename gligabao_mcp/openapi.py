@@ -10,10 +10,17 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from core.access import AccessScope
 from gligabao_mcp import __version__, transfer
+from gligabao_mcp.bearer import WELL_KNOWN
+from gligabao_mcp.callers import scope_of
 from gligabao_mcp.errors import TABLE
 from gligabao_mcp.operations import OPERATIONS, Operation
 
+_TOKEN = (
+    "Asked for where the setting `tokens` says so. The user comes from the token: `user_id` may be left out, and "
+    "another user is refused with 403."
+)
 _REF = "#/components/schemas/{model}"
 
 
@@ -35,12 +42,16 @@ def document() -> dict[str, Any]:
         },
         "paths": {
             **_paths(),
-            **transfer.described(_parameters, _failures(), _json),
+            **transfer.described(_parameters, _failures(), _json, security),
             "/healthz": {"get": _health("healthz", "The process runs.")},
             "/readyz": {"get": _health("readyz", "The database is open and answers.")},
             "/metrics": {"get": _metrics()},
+            f"{WELL_KNOWN}oauth-protected-resource/v1/gb/mcp": {"get": _metadata()},
         },
-        "components": {"schemas": {**definitions["$defs"], "Error": _error_schema()}},
+        "components": {
+            "schemas": {**definitions["$defs"], "Error": _error_schema()},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "description": _TOKEN}},
+        },
     }
 
 
@@ -56,12 +67,18 @@ def _get(operation: Operation[Any, Any]) -> dict[str, Any]:
     return {
         "operationId": operation.name,
         "summary": operation.summary,
+        "security": security(scope_of(operation)),
         "parameters": _parameters(operation.request, operation.path_fields),
         "responses": {
             **_done(operation),
             **_failures(),
         },
     }
+
+
+def security(scope: AccessScope) -> list[dict[str, list[AccessScope]]]:
+    """What a request shows: nothing, or where tokens are asked for a token of this scope."""
+    return [{}, {"token": [scope]}]
 
 
 def _parameters(request: type[BaseModel], path_fields: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -88,6 +105,7 @@ def _post(operation: Operation[Any, Any]) -> dict[str, Any]:
     return {
         "operationId": operation.name,
         "summary": operation.summary,
+        "security": security(scope_of(operation)),
         "requestBody": {
             "required": True,
             "description": f"A JSON object of at most {operation.max_bytes} bytes.",
@@ -141,8 +159,22 @@ def _metrics() -> dict[str, Any]:
     return {
         "operationId": "metrics",
         "summary": meaning,
+        "security": security("admin"),
         "responses": {
             "200": {"description": meaning, "content": {"text/plain": {"schema": {"type": "string"}}}},
+            **_failures(),
+        },
+    }
+
+
+def _metadata() -> dict[str, Any]:
+    """RFC 9728."""
+    meaning = "What the MCP endpoint is to OAuth clients. Only where tokens are asked for; needs none itself."
+    return {
+        "operationId": "metadata",
+        "summary": meaning,
+        "responses": {
+            "200": {"description": meaning, "content": {"application/json": {"schema": {"type": "object"}}}},
             **_failures(),
         },
     }

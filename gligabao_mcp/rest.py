@@ -14,9 +14,10 @@ from starlette.routing import Route
 
 from core.errors import InvalidRequest
 from gligabao_mcp.bodies import read_body
+from gligabao_mcp.callers import caller_of, parse_for
 from gligabao_mcp.errors import Failure, failure
 from gligabao_mcp.handle import CoreHandle
-from gligabao_mcp.operations import OPERATIONS, Operation, parse
+from gligabao_mcp.operations import OPERATIONS, Operation
 
 T = TypeVar("T")
 
@@ -43,7 +44,7 @@ async def on_http_exception(_request: Request, error: Exception) -> Response:
 def _route(operation: Operation[Any, Any], handle: CoreHandle) -> Route:
     async def endpoint(request: Request) -> Response:
         try:
-            parsed = parse(operation, await _payload(operation, request))
+            parsed = parse_for(caller_of(request), operation, await _payload(operation, request))
             call = handle.run(operation, parsed)
             body = await (call if operation.reads_only else _unless_gone(request, call))
             return JSONResponse(body, status_code=202 if operation.is_accepted(body) else 200)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import tomllib
 from collections.abc import Mapping
@@ -18,6 +19,10 @@ from gligabao_mcp.errors import invalid
 
 FILE_NAME = "gligabao.toml"
 _PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@\s]*@")
+# Also where the home is no folder or can be none: what needs the folder says so.
+_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
+_NOT_FILLED_IN = re.compile(r"\$\{[^{}]*\}")
+_NO_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 FILE_VARIABLE = "GLIGABAO_CONFIG"
 # The names that everybody's key is in already; GLIGABAO_… wins over them.
 KNOWN_VARIABLES: Mapping[str, str] = {
@@ -69,10 +74,28 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str]) -> Settings:
 def home_folder(home: Path | None) -> Path:
     """The folder of the database, the vectors and gligabao.toml: the one given, else the user's data folder."""
     if home is not None:
-        return home.expanduser().absolute()
+        return place(home, "home")
     import platformdirs
 
-    return platformdirs.user_data_path("gligabao", appauthor=False)
+    try:
+        return place(platformdirs.user_data_path("gligabao", appauthor=False), "home")
+    except RuntimeError:
+        raise InvalidRequest("home: this user has no home folder; set GLIGABAO_HOME", param="home") from None
+
+
+def place(path: Path, setting: str) -> Path:
+    """The full path of what a setting names; raises InvalidRequest for one that can't be used everywhere, and where the
+    home folder in it is nobody's."""
+    if _NO_TEXT.search(str(path)):
+        raise InvalidRequest(
+            f"{setting}: has control characters or is not UTF-8 (PYTHONUTF8=1 reads it so in any locale)", param=setting
+        )
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError:
+        raise InvalidRequest(
+            f"{setting}: begins with a home folder that is not known here; give the full path", param=setting
+        ) from None
 
 
 def flag(name: str) -> str:
@@ -110,8 +133,9 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, _Stated]:
         if is_table(field):
             continue
         for candidate in (variable(name), KNOWN_VARIABLES.get(name, "")):
-            # Hosts pass a variable that nobody set as an empty one.
-            if value := environ.get(candidate, ""):
+            value = environ.get(candidate, "")
+            # Hosts pass a variable that nobody set as an empty one, or as "${NAME}".
+            if value and not _NOT_FILLED_IN.fullmatch(value):
                 stated[name] = _Stated(_split(value) if _is_list(field) else value, f"environment {candidate}")
                 break
     return stated
@@ -120,11 +144,13 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, _Stated]:
 def _from_file(file: Path, *, required: bool) -> dict[str, _Stated]:
     try:
         read = tomllib.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except OSError as error:
+        if error.errno not in _NOT_THERE:
+            raise InvalidRequest(f"{file} can't be read ({error.strerror})") from None
         if required:
             raise InvalidRequest(f"{FILE_VARIABLE} names a file that is not there: {file}") from None
         return {}
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         raise InvalidRequest(f"{file} can't be read as TOML: {error}") from None
     if unknown := sorted(read.keys() - Config.model_fields.keys()):
         known = ", ".join(Config.model_fields)

@@ -6,18 +6,18 @@ thread that keeps the process alive after a signal. This one answers every line 
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
 import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import TypeAlias, cast
 
 import anyio
-import anyio.from_thread
 import anyio.to_thread
 import mcp_types as types
-from anyio.lowlevel import current_token
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
@@ -28,6 +28,7 @@ Incoming: TypeAlias = SessionMessage | Exception
 Streams: TypeAlias = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
 
 _READ_AT_ONCE = 1 << 16
+_LINES_AHEAD = 64
 _LAST_WORDS_SECONDS = 1.0
 
 
@@ -50,18 +51,17 @@ async def transport(stdin: int, stdout: int) -> AsyncGenerator[Streams]:
 async def _read(
     stdin: int, to_server: MemoryObjectSendStream[Incoming], replies: MemoryObjectSendStream[SessionMessage]
 ) -> None:
-    lines, more = anyio.create_memory_object_stream[bytes](64)
-    token = current_token()
+    lines, room = asyncio.Queue[bytes | None](), threading.Semaphore(_LINES_AHEAD)
+    loop = asyncio.get_running_loop()
 
-    def deliver(line: bytes) -> None:
-        anyio.from_thread.run(lines.send, line, token=token)
+    def deliver(line: bytes | None) -> None:
+        room.acquire()
+        loop.call_soon_threadsafe(lines.put_nowait, line)
 
-    def close() -> None:
-        anyio.from_thread.run_sync(lines.close, token=token)
-
-    threading.Thread(target=_read_lines, args=(stdin, deliver, close), daemon=True, name="stdin").start()
+    threading.Thread(target=_read_lines, args=(stdin, deliver), daemon=True, name="stdin").start()
     async with to_server, replies:
-        async for line in more:
+        while (line := await lines.get()) is not None:
+            room.release()
             message = read_message(line)
             await (to_server.send(message) if isinstance(message, SessionMessage) else _reply(replies, message))
 
@@ -70,22 +70,26 @@ async def _reply(replies: MemoryObjectSendStream[SessionMessage], error: types.J
     await replies.send(SessionMessage(error))
 
 
-def _read_lines(stdin: int, deliver: Callable[[bytes], None], close: Callable[[], None]) -> None:
-    """Runs in a thread. Plain reads: a buffered reader would hold a lock that the interpreter needs to end."""
+def _read_lines(stdin: int, deliver: Callable[[bytes | None], None]) -> None:
+    """Delivers each line, and None at the end. Runs in a thread, with plain reads: a buffered reader would hold a lock
+    that the interpreter needs to end."""
+    with contextlib.suppress(RuntimeError):  # the loop is gone, and this thread goes with the process
+        with contextlib.suppress(OSError):  # as good as the end
+            for line in _lines_of(stdin):
+                deliver(line)
+        deliver(None)
+
+
+def _lines_of(stdin: int) -> Iterator[bytes]:
+    """The lines that are not blank, the last one also without its end."""
     pending = bytearray()
-    try:
-        while chunk := os.read(stdin, _READ_AT_ONCE):
-            pending += chunk
-            *whole, rest = pending.split(b"\n")
-            pending = bytearray(rest)
-            for line in whole:
-                if line.strip():
-                    deliver(bytes(line))
-        if pending.strip():
-            deliver(bytes(pending))
-        close()
-    except (OSError, RuntimeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-        return  # the loop is gone, and this thread goes with the process
+    while chunk := os.read(stdin, _READ_AT_ONCE):
+        pending += chunk
+        *whole, rest = pending.split(b"\n")
+        pending = bytearray(rest)
+        yield from (bytes(line) for line in whole if line.strip())
+    if pending.strip():
+        yield bytes(pending)
 
 
 def read_message(line: bytes) -> SessionMessage | types.JSONRPCError:

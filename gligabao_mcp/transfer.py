@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from core.access import AccessScope
 from core.config import Config
 from core.errors import TooLarge
 from core.export.export import ExportRequest, export
@@ -21,6 +22,7 @@ from core.imports.imports import ImportRequest, ImportResponse, import_document
 from core.ports import ByteStream
 from core.text import clean
 from gligabao_mcp.bodies import MAX_DISCARDED
+from gligabao_mcp.callers import caller_of
 from gligabao_mcp.errors import failure, invalid
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.rest import answer, query_fields
@@ -36,7 +38,7 @@ def transfer_routes(handle: CoreHandle, config: Config) -> list[Route]:
 
     async def exporting(request: Request) -> Response:
         try:
-            asked = read_request(ExportRequest, query_fields(request))
+            asked = _asked(ExportRequest, request, "read")
             stream = await export(await handle.core(), asked)
         except Exception as error:
             return answer(failure(error))
@@ -45,7 +47,7 @@ def transfer_routes(handle: CoreHandle, config: Config) -> list[Route]:
 
     async def importing(request: Request) -> Response:
         try:
-            asked = read_request(ImportRequest, query_fields(request))
+            asked = _asked(ImportRequest, request, "write")
             file = await _received(request, config.max_import_bytes)
             return JSONResponse(await _import(handle, asked, file))
         except ClientDisconnect:
@@ -117,6 +119,17 @@ async def _received(request: Request, limit: int) -> IO[bytes]:
     return file
 
 
+def _asked(model: type[Asked], request: Request, scope: AccessScope) -> Asked:
+    """The request in the query string, if its caller may send it. Raises InvalidRequest and Forbidden."""
+    fields, caller = query_fields(request), caller_of(request)
+    if caller is None:
+        return read_request(model, fields)
+    caller.needs(scope)
+    asked = read_request(model, caller.signed(fields))
+    caller.owns(asked)
+    return asked
+
+
 def read_request(model: type[Asked], given: Mapping[str, object]) -> Asked:
     """The request in these fields; what is empty counts as not given. Raises InvalidRequest."""
     cleaned, _ = clean({name: value for name, value in given.items() if value not in (None, "")})
@@ -133,8 +146,9 @@ MODELS = ((ExportRequest, "validation"), (ImportRequest, "validation"), (ImportR
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 
 
-def described(parameters: Any, failures: Mapping[str, Any], answers: Any) -> dict[str, Any]:
-    """The two paths. `parameters` and `answers` make the query parameters and the JSON answer of a model."""
+def described(parameters: Any, failures: Mapping[str, Any], answers: Any, security: Any) -> dict[str, Any]:
+    """The two paths. `parameters` and `answers` make the query parameters and the JSON answer of a model, `security`
+    what a scope asks for."""
     kinds = dict.fromkeys(format.media_type for format in FORMATS.values())
     got = {"description": "The document.", "content": dict.fromkeys(kinds, _BINARY)}
     document = {"application/json": {"schema": {"type": "object"}}, "application/x-ndjson": _BINARY}
@@ -143,6 +157,7 @@ def described(parameters: Any, failures: Mapping[str, Any], answers: Any) -> dic
             "get": {
                 "operationId": "export",
                 "summary": _summary(export),
+                "security": security("read"),
                 "parameters": parameters(ExportRequest),
                 "responses": {"200": got, **failures},
             }
@@ -151,6 +166,7 @@ def described(parameters: Any, failures: Mapping[str, Any], answers: Any) -> dic
             "post": {
                 "operationId": "import",
                 "summary": _summary(import_document),
+                "security": security("write"),
                 "parameters": parameters(ImportRequest),
                 "requestBody": {"required": True, "description": "What export wrote.", "content": document},
                 "responses": {"200": {"description": "Done.", "content": answers(ImportResponse.__name__)}, **failures},

@@ -17,6 +17,7 @@ from core.config import Config
 from core.errors import InvalidRequest
 from core.export.formats import FORMATS, FormatName
 from gligabao_mcp.cli import (
+    SERVED,
     SettingsCommand,
     _as_json,  # pyright: ignore[reportPrivateUsage]
     _echo_json,  # pyright: ignore[reportPrivateUsage]
@@ -27,7 +28,7 @@ from gligabao_mcp.cli import (
 )
 
 
-@with_settings("host", "port")
+@with_settings(*SERVED)
 @click.command(cls=SettingsCommand)
 @click.option("--dataset", help="The dataset to export. Default: main.")
 @click.option("--format", "format", type=click.Choice(get_args(FormatName)), default="json", show_default=True)
@@ -106,7 +107,7 @@ def _new_folder(target: Path) -> Path:
     return Path(tempfile.mkdtemp(dir=target.absolute().parent, prefix=f".{target.name}."))
 
 
-@with_settings("host", "port")
+@with_settings(*SERVED)
 @click.command("import", cls=SettingsCommand)
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option("--dataset", help="The dataset to import into. Default: the one that the document names.")

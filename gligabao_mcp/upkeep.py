@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gligabao_mcp.cli import (
+    SERVED,
     SettingsCommand,
     _as_json,  # pyright: ignore[reportPrivateUsage]
     _echo_json,  # pyright: ignore[reportPrivateUsage]
@@ -28,7 +29,7 @@ FINDINGS = 1
 """The exit code of a doctor that found something."""
 
 
-@with_settings("host", "port")
+@with_settings(*SERVED)
 @click.command(cls=SettingsCommand)
 @click.option("--repair", is_flag=True, help="Mend what can be mended. Nothing that was told is deleted.")
 @_as_json
@@ -69,7 +70,7 @@ def _finding(finding: Finding) -> str:
     )
 
 
-@with_settings("host", "port")
+@with_settings(*SERVED)
 @click.command(cls=SettingsCommand)
 @click.option("--dataset", "datasets", multiple=True, help="A dataset of --user-id; may be given several times.")
 @click.option("--all", "everything", is_flag=True, help="Every dataset of every user.")
@@ -112,7 +113,7 @@ def _reindexed(one: Reindexed) -> str:
     return f"{one.user_id} / {one.dataset}: {one.embedded} texts embedded{kept} ({by}){waiting}."
 
 
-@with_settings("host", "port")
+@with_settings(*SERVED)
 @click.command(cls=SettingsCommand)
 @click.option("--dataset", default="main", show_default=True, help="A dataset of --user-id.")
 @click.option("--model-id", default="rules-en-1", show_default=True, help="Whose facts are to be replaced.")
@@ -161,7 +162,7 @@ def _replaced(one: Replaced) -> str:
     return f"{which}: {', '.join(f'{n} {what}' for what, n in counts.items() if n) or 'nothing to change'}."
 
 
-@with_settings("host", "port")
+@with_settings(*SERVED)
 @click.command(cls=SettingsCommand)
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @_as_json
@@ -184,7 +185,7 @@ async def _backup(config: Config, file: Path) -> BackupManifest:
         return await upkeep.back_up(file)
 
 
-@with_settings("host", "port")
+@with_settings(*SERVED)
 @click.command(cls=SettingsCommand)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--force", is_flag=True, help="Also where the database holds something; the old file is kept beside.")

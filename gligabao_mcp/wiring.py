@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
+from core.access import TokenStore
 from core.config import DEFAULT_MODEL, Config
 from core.core import Core
 from core.doctor import BackupManifest
@@ -24,14 +25,15 @@ from core.ports import DecisionModel, Embedder, Engine
 from core.prices import PriceTable
 from core.remember.manager import RememberManager
 from core.spending import LimitedDecisions, LimitedEmbedder, LimitedModel, Limits, Spending
+from gligabao_mcp.collector import paused
 from gligabao_mcp.errors import http_status
 from gligabao_mcp.offline import keep_inside
-from gligabao_mcp.settings import home_folder
+from gligabao_mcp.settings import home_folder, place
 from gligabao_mcp.trajectories import TrajectoryFolder
 from gligabao_mcp.webhook import Webhook
 from storage.browse import SqlReader
 from storage.costs import SqlCosts
-from storage.database import Database
+from storage.database import Database, file_url
 from storage.events import SqlEvents
 from storage.export import SqlExports
 from storage.forget import SqlForgetting
@@ -43,6 +45,7 @@ from storage.outbox import VectorOutbox
 from storage.owner import this_process
 from storage.reread import SqlRereading
 from storage.runs import SqlRuns
+from storage.tokens import SqlTokens
 from storage.upkeep import Upkeep, restore
 from storage.vectors import LanceIndex
 
@@ -114,6 +117,7 @@ async def open_core(
             exports=SqlExports(database),
             imports=SqlImports(database),
             events=ring,
+            tokens=SqlTokens(database),
             engine=providers.engine,
             manager=RememberManager(SqlJobs(database, owner, config.queue_size)),
             vectors=outbox,
@@ -145,6 +149,18 @@ async def open_upkeep(config: Config, providers: Providers | None = None) -> Asy
         embedder = _limited(providers, config, prices, SqlCosts(database)).embedder
         runs = SqlRuns(database, owner, prices)
         yield Upkeep(database, VectorOutbox(database, LanceIndex(vectors_uri(config)), owner, embedder, runs))
+
+
+@asynccontextmanager
+async def open_tokens(config: Config) -> AsyncGenerator[TokenStore]:
+    """The tokens of the memory that the configuration names, and nothing else of it. An older database is brought up to
+    date first."""
+    database = Database(database_url(config))
+    try:
+        await asyncio.to_thread(migrate, database)
+        yield SqlTokens(database)
+    finally:
+        database.close()
 
 
 @asynccontextmanager
@@ -189,7 +205,7 @@ def _trajectories(config: Config) -> TrajectoryFolder | None:
     if not config.trajectory:
         return None
     stated = config.trajectory_dir
-    return TrajectoryFolder(stated.expanduser() if stated else home_folder(config.home) / "trajectories")
+    return TrajectoryFolder(place(stated, "trajectory_dir") if stated else home_folder(config.home) / "trajectories")
 
 
 def _monitor(config: Config, prices: PriceTable, ring: SqlEvents, stack: AsyncExitStack) -> Monitor:
@@ -208,7 +224,8 @@ async def _warm(providers: Providers, outbox: VectorOutbox) -> None:
     if providers.embedder is None:
         log.warning("no embedder is configured: the graph is stored, vectors are not")
     else:
-        with suppress(OSError, RuntimeError, ValueError):  # a folder that can't be used: the first write says so
+        # A folder that can't be used: the first write says so.
+        with suppress(OSError, RuntimeError, ValueError), paused():
             await asyncio.to_thread(outbox.index.warm)
     for client in providers.clients:
         await client.warm()
@@ -228,36 +245,39 @@ def database_url(config: Config) -> str:
     stated = (config.db or "").removeprefix("sqlite:///")
     if "://" in stated:
         return stated
-    path = Path(stated).expanduser().absolute() if stated else home_folder(config.home) / DATABASE
-    _private_folder(path.parent, create_mode=not stated)
-    return f"sqlite:///{path}"
+    path = place(Path(stated), "db") if stated else home_folder(config.home) / DATABASE
+    _private_folder(path.parent, stated=bool(stated))
+    return file_url(path)
 
 
 def vectors_uri(config: Config) -> str:
     """The folder or URI of the vector index: as configured, else beside the database."""
     if config.vectors:
-        return config.vectors
+        return config.vectors if "://" in config.vectors else str(place(Path(config.vectors), "vectors"))
     stated = (config.db or "").removeprefix("sqlite:///")
     if stated and "://" not in stated:
-        path = Path(stated).expanduser().absolute()
+        path = place(Path(stated), "db")
         return str(path.with_name(f"{path.name}-{VECTORS}"))
     return str(home_folder(config.home) / VECTORS)
 
 
-def _private_folder(folder: Path, *, create_mode: bool) -> None:
+def _private_folder(folder: Path, *, stated: bool) -> None:
     """The folder, made if needed and closed to other users; one that was there under another name keeps its mode."""
     try:
         existed = folder.exists()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if create_mode or not existed:
+        if not (stated and existed):
             folder.chmod(0o700)
     except OSError as failure:
-        raise InvalidRequest(
-            f"home: the data folder {folder} can't be written ({failure.strerror}); set GLIGABAO_HOME or --db",
-            param="home",
-        ) from failure
+        raise _unusable(folder, f"can't be written ({failure.strerror})", stated=stated) from failure
     if not os.access(folder, os.W_OK):
-        raise InvalidRequest(f"home: the data folder {folder} is read-only; set GLIGABAO_HOME or --db", param="home")
+        raise _unusable(folder, "is read-only", stated=stated)
+
+
+def _unusable(folder: Path, why: str, *, stated: bool) -> InvalidRequest:
+    if stated:
+        return InvalidRequest(f"db: the folder {folder} {why}", param="db")
+    return InvalidRequest(f"home: the data folder {folder} {why}; set GLIGABAO_HOME or --db", param="home")
 
 
 # Who reads, embeds and predicts ----------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from core.graph import Dataset, Edge, Entity
 from storage import tables as t
 from storage.browse_artifacts import artifact_page, whole_artifact
 from storage.browse_edges import edge_page, whole_edge
-from storage.browse_entities import entity_page, whole_entity
+from storage.browse_entities import entity_names, entity_page, whole_entity
 from storage.database import Database
 from storage.pages import page_of
 
@@ -64,6 +64,9 @@ class SqlReader:
 
     async def entities(self, dataset: Dataset, among: EntityFilter, window: Window) -> Page[Entity]:
         return await self.database.read(lambda connection: entity_page(connection, dataset.id, among, window))
+
+    async def names(self, dataset: Dataset, beginning: str, limit: int) -> Page[str]:
+        return await self.database.read(lambda connection: entity_names(connection, dataset.id, beginning, limit))
 
     async def entity(self, dataset: Dataset, entity_id: int, window: Window) -> WholeEntity | None:
         return await self.database.read(lambda connection: whole_entity(connection, dataset.id, entity_id, window))

@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection
 
 from core.browse.stored import Alias, EdgeFilter, EntityFilter, Page, WholeEntity, Window
 from core.graph import Entity
+from core.text import name_key, without_accents
 from storage import tables as t
 from storage.browse_edges import edge_page
 from storage.pages import Rule, holds, linked, newest_by_id, page_of, seen_in, supports, told_by, within
@@ -40,6 +41,28 @@ def _found_by(dataset_id: int, among: EntityFilter) -> list[Rule]:
     if among.artifact_id is not None:
         found.append(linked(links.c.entity_id, told_by(links, dataset_id, among.artifact_id)))
     return within(t.entities, dataset_id, found)
+
+
+def entity_names(connection: Connection, dataset_id: int, beginning: str, limit: int) -> Page[str]:
+    """Names that begin so, whatever their case and accents, each once; of those named last first."""
+    e = t.entities.c
+    start = without_accents(name_key(beginning))
+    # The database can't take accents off: of keys that may have some, each is looked at here.
+    may = sa.func.substr(e.name_key, 1, len(start)) == start
+    rows = connection.execute(
+        sa.select(e.name, e.name_key)
+        .where(e.dataset_id == dataset_id, may | _is_not_ascii(connection, e.name_key))
+        .order_by(e.updated_at.desc(), e.id.desc())
+    )
+    names = dict.fromkeys(name for name, key in rows if without_accents(key).startswith(start))
+    return Page(tuple(names)[:limit], len(names))
+
+
+def _is_not_ascii(connection: Connection, key: sa.Column[str]) -> Rule:
+    """Whether a key has letters of more than one byte."""
+    if connection.dialect.name == "sqlite":
+        return sa.func.length(sa.cast(key, sa.LargeBinary)) != sa.func.length(key)
+    return sa.func.octet_length(key) != sa.func.char_length(key)
 
 
 def whole_entity(connection: Connection, dataset_id: int, entity_id: int, window: Window) -> WholeEntity | None:

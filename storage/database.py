@@ -28,6 +28,12 @@ _AGAIN = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03"}
 # The session's time zone is ours: in another one a date of year 1 or 9999 may be no date of Python's any more.
 _SESSION = ("SET TIME ZONE 'UTC'", f"SET lock_timeout = {BUSY_MS}")
 _SYNCHRONOUS = {"durable": "PRAGMA synchronous = FULL", "relaxed": "PRAGMA synchronous = NORMAL"}
+# What SQLite says of a file that will be no database at the next try either.
+_UNUSABLE = {
+    sqlite3.SQLITE_NOTADB: "is not a database, or its beginning is damaged: `gligabao restore` a backup",
+    sqlite3.SQLITE_CANTOPEN: "can't be opened as a file",
+    sqlite3.SQLITE_READONLY: "is read-only",
+}
 _NO_WAIT = sa.text("SET LOCAL synchronous_commit = off")
 
 
@@ -51,16 +57,18 @@ class Database:
 
     def _sqlite_engine(self) -> Engine:
         path = Path(str(self.url.database))
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not path.exists():
-            path.touch(mode=0o600)
+        _make_file(path)
         # The connection that was used last is used next: its pages and prepared statements are still warm.
         arguments = {"isolation_level": None, "check_same_thread": False, "cached_statements": 512}
         engine = sa.create_engine(self.url, connect_args=arguments, pool_use_lifo=True)
 
         def connected(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
             connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
-            _switch_to_wal(connection)
+            try:
+                _switch_to_wal(connection)
+            except sqlite3.Error as failure:
+                _refuse_unusable(path, failure)
+                raise
             connection.execute(f"PRAGMA synchronous = {'FULL' if self.durable else 'NORMAL'}")
             connection.execute("PRAGMA foreign_keys = ON")
 
@@ -147,6 +155,7 @@ class Database:
                 return work()
             except exc.DBAPIError as failure:
                 if not _may_pass(failure):
+                    _refuse_unusable(Path(str(self.url.database)), failure.orig)
                     raise
         place = "held by another process" if self.sqlite else "out of reach or held by another process"
         raise StorageBusy(f"the database is {place}; {so_far}, send the same call again")
@@ -156,6 +165,33 @@ class Database:
         self._writer.shutdown()
         self._readers.shutdown()
         self.engine.dispose()
+
+
+def file_url(file: Path) -> str:
+    """The URL of a SQLite file, whatever its path is made of: elsewhere in a URL a "?" or a "%" means something."""
+    return URL.create("sqlite", database=str(file)).render_as_string()
+
+
+def file_of(url: str) -> Path:
+    """The SQLite file that a URL names."""
+    return Path(str(make_url(url).database))
+
+
+def _make_file(path: Path) -> None:
+    """Makes the file, if need be, closed to other users."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.exists():
+            path.touch(mode=0o600)
+    except OSError as failure:
+        raise InvalidRequest(f"db: {path} can't be written ({failure.strerror})", param="db") from failure
+
+
+def _refuse_unusable(path: Path, failure: BaseException | None) -> None:
+    """Raises InvalidRequest where a file can't be used for a reason that will not pass."""
+    code = getattr(failure, "sqlite_errorcode", None) or 0
+    if words := _UNUSABLE.get(code & 0xFF):
+        raise InvalidRequest(f"db: {path} {words}", param="db") from failure
 
 
 def _read_url(url: str) -> URL:

@@ -21,7 +21,7 @@ from storage.database import Database
 from storage.images import known_image
 from storage.match import by_ids, descriptions_at, seeds
 from storage.names import named
-from storage.rows import DATASET, EDGE, SAME, at_triples, dataset_of, edge_of
+from storage.rows import DATASET, EDGE, ENTITY, SAME, at_triples, dataset_of, edge_of, entity_of
 from storage.write import insert_or_ignore, store
 
 MAX_CANDIDATES = 50
@@ -97,6 +97,12 @@ class SqlGraph:
             return _subgraph(connection, dataset, [], [edge for edge in found if edge.id in first], match)
 
         return await self.database.read(read)
+
+    async def rows(
+        self, dataset: Dataset, entity_ids: Sequence[int], edge_ids: Sequence[int], known_at: datetime
+    ) -> Subgraph:
+        match = Match("", (), known_at=known_at)
+        return await self.database.read(lambda connection: _rows(connection, dataset, entity_ids, edge_ids, match))
 
 
 def _overview(connection: Connection) -> list[DatasetStatus]:
@@ -233,6 +239,19 @@ def _by_id(connection: Connection, dataset: Dataset, edge_ids: Sequence[int], ma
     select = EDGE.where(t.edges.c.id.in_(edge_ids), mine).order_by(*_NEWEST)
     found = [edge_of(row) for row in connection.execute(select)]
     return _read_at(connection, dataset, [edge for edge in found if match.learned_in_time(edge)], match)
+
+
+def _rows(
+    connection: Connection, dataset: Dataset, entity_ids: Sequence[int], edge_ids: Sequence[int], match: Match
+) -> Subgraph:
+    """The rows of these ids that the read time admits, in the order of the ids."""
+    edges = {edge.id: edge for edge in _by_id(connection, dataset, edge_ids, match)}
+    e = t.entities.c
+    mine = ENTITY.where(e.id.in_(entity_ids), e.dataset_id + 0 == dataset.id, e.created_at <= match.known_at)
+    entities = {row.id: entity_of(row) for row in connection.execute(mine)}
+    everyone = [entities[i] for i in entity_ids if i in entities]
+    found = tuple(edges[i] for i in edge_ids if i in edges)
+    return Subgraph(tuple(_described_as_known(connection, dataset, everyone, match)), found)
 
 
 def _read_at(connection: Connection, dataset: Dataset, found: list[Edge], match: Match) -> list[Edge]:

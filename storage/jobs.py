@@ -68,6 +68,10 @@ class SqlJobs:
             raise TakenOver("another process ended this run; nothing was stored, send the same call again")
         return first and await self._write(lambda connection: _take(connection, ahead))
 
+    async def keep(self, run_id: int, request: Mapping[str, object]) -> bool:
+        values = {"row": run_id, "me": self.owner, "kept": dict(request)}
+        return await self._write(lambda connection: connection.execute(_KEEP, values).rowcount == 1, relaxed=False)
+
     async def renew(self, run_ids: Sequence[int]) -> None:
         if run_ids:
             values = {"rows": list(run_ids), "me": self.owner, "until": datetime.now(UTC) + LEASE}
@@ -168,9 +172,9 @@ class SqlJobs:
         except SQLAlchemyError as failure:
             raise _out_of_order(failure) from failure
 
-    async def _write(self, work: Callable[[Connection], T]) -> T:
+    async def _write(self, work: Callable[[Connection], T], *, relaxed: bool = True) -> T:
         try:
-            return await self.database.write(work, relaxed=True)
+            return await self.database.write(work, relaxed=relaxed)
         except SQLAlchemyError as failure:
             raise _out_of_order(failure) from failure
 
@@ -266,6 +270,7 @@ _RENEW = (
     .where(_J.run_id.in_(sa.bindparam("rows", expanding=True)), _J.owner == sa.bindparam("me"))
     .values(lease_until=_UNTIL)
 )
+_KEEP = sa.update(t.jobs).where(_MINE).values(request=sa.bindparam("kept"))
 _RELEASE = sa.update(t.jobs).where(_MINE).values(running=False, lease_until=_NOW)
 _JOBS = sa.select(
     _J.run_id,

@@ -119,7 +119,7 @@ class SqlRuns:
         ids = [self._insert_inferences(connection, list(record.unrecorded), run) for record in records]
         rows = [_stage_row(run, record, new) for record, new in zip(records, ids, strict=True)]
         if rows:
-            connection.execute(_upsert_stages(connection.dialect.name), rows)
+            connection.execute(_upsert_stages(connection.dialect.name, self.owner), rows)
         return ids
 
     def _insert_inferences(self, connection: Connection, calls: Sequence[ModelCall], run: RunOf) -> list[int]:
@@ -159,11 +159,14 @@ def _stage_row(run: RunOf, record: StageRecord, new_ids: list[int]) -> dict[str,
 
 
 @cache
-def _upsert_stages(dialect_name: str) -> Any:
+def _upsert_stages(dialect_name: str, owner: str) -> Any:
+    """Writes stages of runs that are the owner's: one that was taken over has another story by now."""
     insert = (postgresql if dialect_name == "postgresql" else sqlite).insert(t.run_stages)
     changing = ("status", "finished_at", "error", "inference_ids")
     return insert.on_conflict_do_update(
-        index_elements=["run_id", "stage"], set_={name: insert.excluded[name] for name in changing}
+        index_elements=["run_id", "stage"],
+        set_={name: insert.excluded[name] for name in changing},
+        where=sa.exists().where(t.runs.c.id == t.run_stages.c.run_id, t.runs.c.owner == owner),
     )
 
 

@@ -12,7 +12,7 @@ from core.errors import InvalidRequest, NotConfigured, UnknownDataset
 from core.graph import Dataset
 from storage import backup
 from storage import tables as t
-from storage.database import Database
+from storage.database import Database, file_of
 from storage.doctor import Doctor
 from storage.outbox import VectorOutbox
 from storage.reindex import Reindex
@@ -81,5 +81,4 @@ async def restore(url: str, vectors: str, source: Path, *, force: bool) -> tuple
     """Puts a backup in the place of a SQLite database that nobody has open (storage/backup.py)."""
     if not url.startswith("sqlite"):
         raise InvalidRequest(SERVER_HAS_ITS_OWN, param="db")
-    database = Path(url.removeprefix("sqlite:///"))
-    return await asyncio.to_thread(backup.restore, source, database, LanceIndex(vectors), force=force)
+    return await asyncio.to_thread(backup.restore, source, file_of(url), LanceIndex(vectors), force=force)

@@ -14,16 +14,21 @@ from importlib import import_module
 from typing import Any, NamedTuple, cast
 
 from core.ports import Hit
+from storage.heap import give_back_large_blocks
 
 log = logging.getLogger(__name__)
 
 # The library writes a warning per query to stderr otherwise, and an MCP host shows stderr to its user.
 os.environ.setdefault("LANCE_LOG", "error")
+# Arrow's own allocator keeps what is freed: 50 MB after a hundred calls (benchmarks/memory.py).
+os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 # Each upsert leaves a fragment and a version, and both make the next one slower.
 OPTIMIZE_EVERY = 64
 # Older versions go: long enough for any search that still reads one, short enough that a busy hour leaves no thousands.
 RETENTION = timedelta(minutes=1)
+# Of one process. Left alone the library takes up to 7 GB, and keeps the manifest of each version that it has seen.
+INDEX_CACHE_BYTES, METADATA_CACHE_BYTES = 64 << 20, 4 << 20
 _COLUMNS = ("ref_id", "text", "seq", "vector")
 ALL_TABLES = 1_000_000
 
@@ -196,10 +201,14 @@ class LanceIndex:
     def _connect(self) -> Any:
         with self._lock:
             if self._connection is None:
+                give_back_large_blocks()
                 lancedb = import_module("lancedb")
                 # Without the interval a second process never sees new rows.
                 self._connection = lancedb.connect(
-                    self.uri, read_consistency_interval=timedelta(0), storage_options=self._options
+                    self.uri,
+                    read_consistency_interval=timedelta(0),
+                    storage_options=self._options,
+                    session=lancedb.Session(INDEX_CACHE_BYTES, METADATA_CACHE_BYTES),
                 )
             return self._connection
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, Queue
@@ -28,11 +28,12 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 
 class Stdio:
-    """`gligabao stdio` with its pipes in our hands, in the handshake era unless told otherwise."""
+    """`gligabao stdio` with its pipes in our hands, in the handshake era unless told otherwise. `parent`: a command
+    that runs the one after it, on its own pipes."""
 
-    def __init__(self, home: Path, *flags: str, **more: str) -> None:
+    def __init__(self, home: Path, *flags: str, parent: Sequence[str] = (), **more: str) -> None:
         self.process = subprocess.Popen(
-            [*COMMAND, "stdio", *flags],
+            [*parent, *COMMAND, "stdio", *flags],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -109,9 +110,9 @@ def launch(home: Path, *flags: str, **more: str) -> StdioServerParameters:
 
 
 @contextmanager
-def stdio(home: Path, *flags: str, **more: str) -> Generator[Stdio]:
+def stdio(home: Path, *flags: str, parent: Sequence[str] = (), **more: str) -> Generator[Stdio]:
     """A process that is gone at the end whatever happened."""
-    running = Stdio(home, *flags, **more)
+    running = Stdio(home, *flags, parent=parent, **more)
     try:
         yield running
     finally:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import struct
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -42,7 +43,26 @@ class Asked:
     body: dict[str, Any]
 
 
-Script = Said | Callable[[dict[str, Any]], Said]
+Script = Said | Callable[[dict[str, Any]], Said | Awaitable[Said]]
+
+
+class Slow:
+    """A reply that comes once the test lets it. Others are answered meanwhile."""
+
+    def __init__(self, said: Said) -> None:
+        self.asked = threading.Event()
+        self._said = said
+        self._let = threading.Event()
+
+    def let(self) -> None:
+        """From now on it answers, and at once."""
+        self._let.set()
+
+    async def __call__(self, _body: dict[str, Any]) -> Said:
+        self.asked.set()
+        while not self._let.is_set():
+            await asyncio.sleep(0.01)
+        return self._said
 
 
 class _Server(uvicorn.Server):
@@ -62,6 +82,8 @@ class Wire:
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
+        self.hung_up = 0
+        """How many requests whose reply is slow were given up before it came."""
         self._script: deque[Script] = deque()
         self._always: Script | None = None
         paths = (MESSAGES, CHAT, EMBEDDINGS, JEV)
@@ -87,6 +109,7 @@ class Wire:
     def forget(self) -> None:
         """Back to the start: nothing asked, nothing scripted."""
         self.asked.clear()
+        self.hung_up = 0
         self._script.clear()
         self._always = None
 
@@ -101,7 +124,18 @@ class Wire:
         script = self._script.popleft() if self._script else self._always
         if script is None:
             return _response(error(500, "api_error", "nothing is scripted"))
-        return _response(script(body) if callable(script) else script)
+        said = script(body) if callable(script) else script
+        return _response(said if isinstance(said, Said) else await self._unless_gone(request, said))
+
+    async def _unless_gone(self, request: Request, reply: Awaitable[Said]) -> Said:
+        said = asyncio.ensure_future(reply)
+        while not said.done():
+            await asyncio.wait([said], timeout=0.02)
+            if not said.done() and await request.is_disconnected():
+                self.hung_up += 1
+                said.cancel()
+                return Said({})
+        return said.result()
 
     def __enter__(self) -> Wire:
         self._thread.start()

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from core.browse.edges import EdgeList, edge_list
 from core.browse.entities import EntityList, entity_list
-from core.browse.requests import BrowseRequest, MaybeId, Paged, RowId, Words, folded, next_cursor, unset, window
+from core.browse.requests import InDataset, MaybeId, Paged, RowId, Words, folded, next_cursor, unset, window
 from core.browse.stored import ArtifactFilter, Page, StoredArtifact, WholeArtifact, Window
 from core.core import Core
 from core.datasets import find_dataset
@@ -22,7 +22,7 @@ KINDS: tuple[str, ...] = get_args(ArtifactKind)
 FACTS_SHOWN = 100
 
 
-class ArtifactsRequest(Paged, BrowseRequest):
+class ArtifactsRequest(Paged, InDataset):
     session_id: Annotated[Label, Field(description="Only those of this session.")] = None
     kind: Annotated[
         ArtifactKind | None,
@@ -94,7 +94,7 @@ class ArtifactImage(Response):
     language: str | None = None
 
 
-class ArtifactRequest(BrowseRequest):
+class ArtifactRequest(InDataset):
     artifact_id: Annotated[RowId, Field(description="The artifact.")]
 
 
@@ -163,10 +163,10 @@ def artifact_list(page: Page[StoredArtifact]) -> ArtifactList:
     )
 
 
-async def artifact(core: Core, request: ArtifactRequest) -> ArtifactResponse:
+async def artifact(core: Core, request: ArtifactRequest, *, most: int = FACTS_SHOWN) -> ArtifactResponse:
     """Show an artifact: its whole text as it was told, its chunks, and the entities and facts that came of it."""
     dataset = await find_dataset(core, request.user_id, request.dataset)
-    whole = dataset and await core.reader.artifact(dataset, request.artifact_id, Window(FACTS_SHOWN))
+    whole = dataset and await core.reader.artifact(dataset, request.artifact_id, Window(most))
     if not whole:
         raise NotFound("artifact_id: not found", param="artifact_id")
     return ArtifactResponse.of(whole)

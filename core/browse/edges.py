@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from core.browse.requests import BrowseRequest, MaybeFlag, MaybeId, Paged, RowId, Words, folded, next_cursor, window
+from core.browse.requests import InDataset, MaybeFlag, MaybeId, Paged, RowId, Words, folded, next_cursor, window
 from core.browse.stored import EdgeFilter, Page, WholeEdge, Window
 from core.browse.supports import SessionNames, SupportList, session_names, support_list
 from core.core import Core
@@ -21,7 +21,7 @@ from core.wire import EdgeItem, Time
 ARTIFACTS_SHOWN = 100
 
 
-class EdgesRequest(Paged, BrowseRequest):
+class EdgesRequest(Paged, InDataset):
     entity_id: Annotated[MaybeId, Field(description="Only facts of this entity, at either end.")] = None
     relation: Annotated[Label, Field(description="Only facts of this relation, such as lives_in.")] = None
     artifact_id: Annotated[MaybeId, Field(description="Only facts that this artifact or a chunk of it states.")] = None
@@ -56,7 +56,7 @@ class EdgeVersionItem(Response):
     closed_by: int | None = None
 
 
-class EdgeRequest(BrowseRequest):
+class EdgeRequest(InDataset):
     edge_id: Annotated[RowId, Field(description="The fact.")]
 
 
@@ -113,10 +113,10 @@ async def edges(core: Core, request: EdgesRequest) -> EdgeList:
     return edge_list(await core.reader.edges(dataset, among, part))
 
 
-async def edge(core: Core, request: EdgeRequest) -> EdgeResponse:
+async def edge(core: Core, request: EdgeRequest, *, most: int = ARTIFACTS_SHOWN) -> EdgeResponse:
     """Show a fact: its times and where they come from, every artifact that supports it, and what it was before."""
     dataset = await find_dataset(core, request.user_id, request.dataset)
-    whole = dataset and await core.reader.edge(dataset, request.edge_id, Window(ARTIFACTS_SHOWN))
+    whole = dataset and await core.reader.edge(dataset, request.edge_id, Window(most))
     if not whole:
         raise NotFound("edge_id: not found", param="edge_id")
     return EdgeResponse.of_whole(whole)

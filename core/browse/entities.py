@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from core.browse.edges import EdgeList, edge_list
-from core.browse.requests import BrowseRequest, MaybeId, Paged, RowId, Words, folded, next_cursor, window
+from core.browse.requests import InDataset, MaybeId, Paged, RowId, Words, folded, next_cursor, window
 from core.browse.stored import EntityFilter, Page, WholeEntity, Window
 from core.browse.supports import SessionNames, SupportList, session_names, support_list
 from core.core import Core
@@ -22,7 +22,7 @@ from core.wire import EntityItem, Time
 FACTS_SHOWN = 100
 
 
-class EntitiesRequest(Paged, BrowseRequest):
+class EntitiesRequest(Paged, InDataset):
     name: Annotated[Label, Field(description="Only those of this name, whatever its case, or merged from it.")] = None
     type: Annotated[Label, Field(description="Only those of this type, such as person.")] = None
     words: Annotated[
@@ -58,7 +58,7 @@ class AliasItem(Response):
     created_at: Time
 
 
-class EntityRequest(BrowseRequest):
+class EntityRequest(InDataset):
     entity_id: Annotated[RowId, Field(description="The entity.")]
 
 
@@ -113,10 +113,10 @@ async def entities(core: Core, request: EntitiesRequest) -> EntityList:
     return entity_list(await core.reader.entities(dataset, among, part))
 
 
-async def entity(core: Core, request: EntityRequest) -> EntityResponse:
+async def entity(core: Core, request: EntityRequest, *, most: int = FACTS_SHOWN) -> EntityResponse:
     """Show an entity: its description, its facts, other names, and the artifacts and sessions that name it."""
     dataset = await find_dataset(core, request.user_id, request.dataset)
-    whole = dataset and await core.reader.entity(dataset, request.entity_id, Window(FACTS_SHOWN))
+    whole = dataset and await core.reader.entity(dataset, request.entity_id, Window(most))
     if not whole:
         raise NotFound("entity_id: not found", param="entity_id")
     return EntityResponse.of_whole(whole)

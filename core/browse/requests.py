@@ -33,7 +33,7 @@ MaybeFlag = Annotated[bool | None, BeforeValidator(unset), WithJsonSchema({"type
 Words = Annotated[Label, AfterValidator(lambda v: v and " ".join(v.split()))]
 
 
-class BrowseRequest(Request):
+class InDataset(Request):
     user_id: Annotated[UserId, USER_ID]
     dataset: Annotated[
         DatasetName | None,

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from core.browse.artifacts import ArtifactList, artifact_list
-from core.browse.requests import BrowseRequest, Paged, next_cursor, window
+from core.browse.requests import InDataset, Paged, next_cursor, window
 from core.browse.stored import ArtifactFilter, Page
 from core.core import Core
 from core.datasets import find_dataset
@@ -16,7 +16,7 @@ from core.requests import DatasetName, Response
 from core.wire import Time
 
 
-class SessionsRequest(Paged, BrowseRequest):
+class SessionsRequest(Paged, InDataset):
     """Which page of the sessions."""
 
 
@@ -40,7 +40,7 @@ class SessionsResponse(Response):
     next_cursor: str | None = None
 
 
-class SessionRequest(Paged, BrowseRequest):
+class SessionRequest(Paged, InDataset):
     # A name as any other, in a path: never empty.
     session_id: Annotated[DatasetName, Field(description="The session.")]
 

@@ -12,7 +12,7 @@ from core.core import Core
 from core.errors import ConfirmationRequired
 from core.forget.request import DRY_RUN, Counts, rows_in
 from core.ports import Order, Removal, Scope
-from core.requests import USER_ID, DatasetName, Label, Request, Response, UserId
+from core.requests import USER_ID, DatasetName, Label, Request, Response, UserId, row_id
 from core.wire import Time
 
 # What a person can take in at a glance; more has to be said twice.
@@ -50,7 +50,7 @@ class ForgetRequest(Request):
                 raise ValueError("dataset: can't be given with scope user, which is all of them")
         elif self.id is None or self.id == "":
             raise ValueError(f"id: is required with scope {self.scope}")
-        elif self.scope in _WITH_ID and _number(self.id) is None:
+        elif self.scope in _WITH_ID and row_id(self.id) is None:
             raise ValueError(f"id: must be the number of the {self.scope}")
         return self
 
@@ -58,13 +58,8 @@ class ForgetRequest(Request):
     def target(self) -> int | str | None:
         """The id as it is looked up."""
         if self.scope in _WITH_ID and self.id is not None:
-            return _number(self.id)
+            return row_id(self.id)
         return None if self.id is None else str(self.id)
-
-
-def _number(stated: int | str) -> int | None:
-    text = str(stated).strip()
-    return int(text) if text.isascii() and text.isdigit() and 0 < int(text[:20]) < 2**63 and len(text) < 20 else None
 
 
 class ForgetResponse(Response):

@@ -12,6 +12,7 @@ from core.datasets import find_dataset
 from core.errors import ModelFailed
 from core.inferences import Choice, Inference
 from core.ports import Answer, ModelCall, RunOf
+from core.query.cursor import MAX_CURSOR, Rest
 from core.query.evidence import is_grounded, verify
 from core.query.retrieve import match_for, retrieve
 from core.query.subgraph import Subgraph
@@ -55,6 +56,12 @@ class QueryRequest(Request):
         WithJsonSchema({"type": "string", "enum": ["keyword", "hybrid"]}),
         Field(description="keyword: by names and words. hybrid: by meaning too."),
     ] = None
+    cursor: Annotated[
+        Annotated[str, Field(max_length=MAX_CURSOR)] | None,
+        BeforeValidator(lambda v: None if v == "" else v),
+        WithJsonSchema({"type": "string", "maxLength": MAX_CURSOR}),
+        Field(description="The cursor of a result that was cut: shows the rest of its rows and nothing else."),
+    ] = None
 
 
 class Evidence(Response):
@@ -83,12 +90,21 @@ async def query(core: Core, request: QueryRequest) -> QueryResponse:
     The answer rests on stored facts alone, and says so when they don't hold it; evidence is what it cites, checked
     against what it was shown.
     """
+    if request.cursor is not None:
+        return await _rest(core, request, Rest.read(request.cursor))
     charge_to(request.user_id)
     if request.answer:
         core.engine.require()
     of = Of("query", request.session_id)
     async with recorded(core, of, request.query, lambda: request.model_dump(mode="json", exclude={"query"})):
         return await _query(core, request)
+
+
+async def _rest(core: Core, request: QueryRequest, rest: Rest) -> QueryResponse:
+    """The rows that a result was cut by, as they stood then."""
+    dataset = await find_dataset(core, request.user_id, rest.dataset)
+    rows = Subgraph() if dataset is None else await core.graph.rows(dataset, rest.entities, rest.edges, rest.known_at)
+    return QueryResponse(session_id=request.session_id, evidence=_evidence(rows, described=True))
 
 
 async def _query(core: Core, request: QueryRequest) -> QueryResponse:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import time
-from collections.abc import Coroutine
-from contextlib import suppress
+from collections.abc import Coroutine, Generator
+from contextlib import contextmanager, suppress
 from contextvars import Context
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from core.core import Core
-from core.errors import Conflict, GligabaoError, InvalidRequest, NotConfigured, ShuttingDown
+from core.errors import Conflict, GligabaoError, InvalidRequest, NotConfigured, ShuttingDown, StorageBusy
 from core.observing import observed
 from core.ports import Job, Jobs, NewJob, RunOf
+from core.progress import Progress, tell_progress
+from core.remember.going import Caller, Going
 from core.remember.remember import perform
 from core.remember.request import RememberRequest
 from core.remember.response import Accepted, Remembering
@@ -34,40 +34,20 @@ LOOK_SECONDS = 5.0
 FIRST_WAIT, LONGEST_WAIT = 0.02, 0.25
 
 
-@dataclass(slots=True, eq=False)
-class _Going:
-    """A run of this process, from the moment it is accepted. `queued`: its turn has not come."""
-
-    run: Run
-    durable: bool
-    queued: bool
-    callers: set[asyncio.Task[Any] | None] = field(default_factory=set[asyncio.Task[Any] | None])
-    look: asyncio.Event = field(default_factory=asyncio.Event)
-    task: asyncio.Task[Remembering] = field(init=False)
-
-    def may_be_dropped(self, caller: asyncio.Task[Any] | None) -> bool:
-        """Whether nothing has begun, and nobody but this caller waits for it."""
-        return self.queued and not self.durable and self.callers == {caller}
-
-    def before(self, other: _Going) -> bool:
-        """Whether the other one has to wait for it."""
-        mine, its = self.run.of, other.run.of
-        same = (mine.user_id, mine.dataset) == (its.user_id, its.dataset)
-        return same and self is not other and (not self.queued or (mine.run_id or 0) < (its.run_id or 0))
-
-
 class RememberManager:
     """The one place that decides which run goes when, and what becomes of it when its caller hangs up, the process
     ends or another one has ended. Queries never wait for it.
 
     A run is a task of the manager; the caller only waits. Who hangs up before its turn has its run dropped, afterwards
-    it goes to its end. A durable run (`wait: false`, or with an idempotency key) is never dropped: what this process
-    does not get to, or dies over, another one or the next start takes up.
+    it goes to its end. A durable run (`wait: false`, with an idempotency key, or kept since) is never dropped: what
+    this process does not get to, or dies over, another one or the next start takes up.
     """
 
     def __init__(self, jobs: Jobs) -> None:
         self.jobs = jobs
-        self._going: set[_Going] = set()
+        self._going: set[Going] = set()
+        self._afar = dict[Caller, int]()
+        """Who waits for a run of another process, by its key, and for which."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._upkeep: asyncio.Task[None] | None = None
         self._closing = False
@@ -84,11 +64,12 @@ class RememberManager:
                 raise _shutting_down()
             going, run_id = await asyncio.shield(self._kept(self._enter(core, request)))
             if going is None:
-                answer = await self._elsewhere(core, run_id, wait=request.wait)
+                with self._waiting_afar(run_id):
+                    answer = await self._elsewhere(core, run_id, wait=request.wait)
             elif request.wait:
                 answer = await self._waited(going)
             else:
-                answer = Accepted(remember_run_id=run_id)
+                answer = Accepted(remember_run_id=run_id, state="queued")
             if answer is not None:
                 return answer
 
@@ -96,8 +77,39 @@ class RememberManager:
         """Whether all that this task waits for is the turn of a run that goes when it goes."""
         return any(going.may_be_dropped(caller) for going in self._going)
 
-    async def _enter(self, core: Core, request: RememberRequest) -> tuple[_Going | None, int]:
-        """The run of the call, new or joined by its key; None where it is not one of this process. And its id."""
+    def leave(self, caller: asyncio.Task[Any]) -> None:
+        """Nobody waits any more for what this task waits for: a run whose turn has not come is dropped, one that goes
+        is made durable."""
+        if self.in_queue(caller):
+            caller.cancel()
+        else:
+            self._kept(self._keep_in_the_end(caller))
+
+    async def _keep_in_the_end(self, caller: asyncio.Task[Any]) -> None:
+        while not caller.done() and await self.keep(caller) is None:  # it may only be about to enter the queue
+            await asyncio.wait([caller], timeout=LONGEST_WAIT)
+
+    async def keep(self, caller: asyncio.Task[Any]) -> Accepted | None:
+        """Makes the run that this task waits for durable, and tells how it stands: from then on nobody needs to wait.
+        None where that can't be, or where it has just ended: it is to be waited for."""
+        if run_id := self._afar.get(caller):
+            return Accepted(remember_run_id=run_id, state="running")
+        going = next((going for going in self._going if caller in going.callers), None)
+        if going is None or (run_id := going.run.of.run_id) is None:
+            return None
+        try:
+            if not going.durable:
+                going.durable = await asyncio.shield(self._kept(self.jobs.keep(run_id, going.request.kept())))
+        except StorageBusy as failure:
+            log.warning("the queue of remember: %s", failure.message)
+        if not going.durable:
+            return None
+        return Accepted(remember_run_id=run_id, state=going.state, session_id=going.request.session_id)
+
+    async def _enter(self, core: Core, request: RememberRequest) -> tuple[Going | None, int]:
+        """The run of the call, new or joined; None where it is not one of this process. And its id."""
+        if left := next((going for going in self._going if going.is_left_of(request)), None):
+            return left, left.run.of.run_id or 0
         durable = not request.wait or request.idempotency_key is not None
         of = RunOf(request.user_id, request.dataset, request.session_id)
         job = NewJob(
@@ -105,25 +117,25 @@ class RememberManager:
             kind="image" if request.image is not None else "text",
             parameters=request.parameters(),
             created_at=core.clock(),
-            request=request.model_dump(mode="json", exclude_defaults=True) if durable else None,
+            request=request.kept() if durable else None,
             key=request.idempotency_key,
-            digest=_digest(request) if request.idempotency_key else None,
+            digest=request.digest() if request.idempotency_key else None,
         )
         run_id, turn, joined = await self.jobs.enqueue(job)
         if joined:
             return next((going for going in self._going if going.run.of.run_id == run_id), None), run_id or 0
         run = Run(core, RunOf(of.user_id, of.dataset, of.session_id, run_id), job.created_at)
-        return self._started(core, request, _Going(run, durable, queued=not turn)), run_id or 0
+        return self._started(core, Going(run, request, durable, queued=not turn)), run_id or 0
 
-    def _started(self, core: Core, request: RememberRequest, going: _Going) -> _Going:
+    def _started(self, core: Core, going: Going) -> Going:
         # What nobody waits for reports to nobody's progress bar.
-        context = None if request.wait else Context()
-        work = self._go(core, request, going) if request.wait else self._alone(core, request, going)
+        context = None if going.request.wait else Context()
+        work = self._go(core, going) if going.request.wait else self._alone(core, going)
         self._going.add(going)
         going.task = self._kept(work, context)
         return going
 
-    async def _waited(self, going: _Going) -> Remembering:
+    async def _waited(self, going: Going) -> Remembering:
         caller = asyncio.current_task()
         going.callers.add(caller)
         try:
@@ -135,12 +147,21 @@ class RememberManager:
         finally:
             going.callers.discard(caller)
 
+    @contextmanager
+    def _waiting_afar(self, run_id: int) -> Generator[None]:
+        caller = asyncio.current_task()
+        self._afar[caller] = run_id
+        try:
+            yield
+        finally:
+            del self._afar[caller]
+
     async def _elsewhere(self, core: Core, run_id: int, *, wait: bool) -> Remembering | Accepted | None:
         """What a run of another process, or one that is done, answered; None where it failed: its key is free then."""
         pause = FIRST_WAIT
         while (record := await core.runs.run(run_id)) and record.status == "started":
             if not wait:
-                return Accepted(remember_run_id=run_id)
+                return Accepted(remember_run_id=run_id, state="queued")
             await self._take_over(core)
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_WAIT)
@@ -152,12 +173,12 @@ class RememberManager:
 
     # A run -----------------------------------------------------------------------------------------------------------
 
-    async def _go(self, core: Core, request: RememberRequest, going: _Going) -> Remembering:
+    async def _go(self, core: Core, going: Going) -> Remembering:
         try:
             await self._turn(core, going)
             if going.run.resumed and (record := await core.runs.run(going.run.of.run_id or 0)):
                 going.run.records.update((stage.stage, stage) for stage in record.stages)
-            return await perform(core, request, going.run)
+            return await perform(core, going.request, going.run)
         except (asyncio.CancelledError, ShuttingDown):
             return await self._stopped(going)
         except BaseException as failure:
@@ -169,20 +190,18 @@ class RememberManager:
             for other in self._going:
                 other.look.set()
 
-    async def _alone(self, core: Core, request: RememberRequest, going: _Going) -> Remembering:
+    async def _alone(self, core: Core, going: Going) -> Remembering:
         """A run that nobody waits for, told as one event when it has ended, by whichever process that is."""
-        with observed(core, "remember", request) as seen:
-            try:
-                response = await self._go(core, request, going)
-            except ShuttingDown:
-                seen.later = True
-                raise
+        with observed(core, "remember", going.request) as seen:
+            response = await self._go(core, going)
             seen.body = response.body()
         return response
 
-    async def _turn(self, core: Core, going: _Going) -> None:
+    async def _turn(self, core: Core, going: Going) -> None:
         """Returns when the turn of the run has come. Only the first of each line looks at the database."""
         began, pause = time.perf_counter(), FIRST_WAIT
+        if going.queued:
+            tell_progress(Progress(stage=going.state))
         while going.queued:
             if self._closing:
                 raise _shutting_down()
@@ -196,13 +215,14 @@ class RememberManager:
                 pause = min(2 * pause, LONGEST_WAIT)
         core.monitor.waited(time.perf_counter() - began)
 
-    async def _stopped(self, going: _Going) -> Remembering:
+    async def _stopped(self, going: Going) -> Remembering:
         """A run that was cancelled: its caller hung up before its turn, or the process ends."""
         if not self._closing:
             await going.run.finish(None, "canceled")
             raise asyncio.CancelledError
         failure = _shutting_down()
         if going.durable and going.run.of.run_id is not None:
+            failure.goes_on = True
             await going.run.leave()
             await self.jobs.release(going.run.of.run_id)
         else:
@@ -244,7 +264,7 @@ class RememberManager:
         except ValidationError:  # a release with other rules wrote it
             await run.finish(None, InvalidRequest("the request can't be read by this release").message)
             return
-        self._started(core, request, _Going(run, durable=True, queued=True))
+        self._started(core, Going(run, request, durable=True, queued=True))
 
     # The end ---------------------------------------------------------------------------------------------------------
 
@@ -298,10 +318,3 @@ async def _within(seconds: float | None, event: asyncio.Event) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
-
-
-def _digest(request: RememberRequest) -> str:
-    """Whether two requests of one key are the same. Not the session: a door may name a new one for each call."""
-    own = {"wait", "idempotency_key", "session_id", "session_source"}
-    said = request.model_dump_json(exclude=own, exclude_defaults=True)
-    return hashlib.sha256(said.encode()).hexdigest()

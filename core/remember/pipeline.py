@@ -14,7 +14,6 @@ from core.graph import Artifact, Commit, Entity, Extraction, Stored
 from core.inferences import Choice
 from core.noise import is_noise
 from core.ports import Engine
-from core.progress import tell_progress
 from core.remember.chunk_text import chunk_text
 from core.remember.classify_complexity import classify_complexity
 from core.remember.embed import Indexed, embed, embedder_for
@@ -69,7 +68,7 @@ async def execute(core: Core, told: Telling, choices: Choices, run: Run) -> tupl
     done = await _stored_before(core, run)
     indexed = Indexed()
     for number, part in list(enumerate(parts))[len(done) :]:
-        tell_progress(number, len(parts))
+        run.advance(number, len(parts))
         try:
             done.append(await _remember_part(core, part, done, choices, run))
         except GligabaoError as failure:
@@ -78,7 +77,7 @@ async def execute(core: Core, told: Telling, choices: Choices, run: Run) -> tupl
             raise Interrupted(failure, number, len(parts), done) from failure
         if len(done) % COMMITS_PER_FLUSH == 0:
             indexed = await embed([one.stored for one in done], core)
-    tell_progress(len(parts), len(parts))
+    run.advance(len(parts), len(parts))
     if len(done) % COMMITS_PER_FLUSH:
         indexed = await embed([one.stored for one in done], core)
     return done, indexed

@@ -59,7 +59,7 @@ class GivenEntity(Request):
 
 
 class GivenEdge(Request):
-    """A fact that the caller read from the text. Dates: RFC 3339, YYYY-MM-DD, YYYY-MM or YYYY."""
+    """A fact that the caller read from the text."""
 
     source: str
     target: str
@@ -118,8 +118,9 @@ class RememberRequest(Request):
         list[GivenEdge] | None,
         Field(
             max_length=MAX_FACTS,
-            description="Facts you read from the text yourself: no model is asked then. lives_in, works_at, "
-            "married_to, reports_to and has_email hold once at a time: a new one closes the old one.",
+            description="Facts you read from the text yourself: no model is asked then. Dates: RFC 3339, YYYY-MM-DD, "
+            "YYYY-MM or YYYY. lives_in, works_at, married_to, reports_to and has_email hold once at a time: a new one "
+            "closes the old one.",
         ),
     ] = None
     models: Models = Field(
@@ -187,6 +188,16 @@ class RememberRequest(Request):
         texts = [self.text or "", *(message.text for message in self.messages or ())]
         digest = hashlib.sha256("\0".join(texts).encode() if self.messages is not None else texts[0].encode())
         return kept | {"text_bytes": sum(map(utf8_length, texts)), "text_sha256": digest.hexdigest()}
+
+    def kept(self) -> dict[str, object]:
+        """All of it as JSON, for whichever process goes on with its run."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    def digest(self) -> str:
+        """Tells whether two calls say the same. Not in which session: a door may name a new one for each call."""
+        own = {"wait", "idempotency_key", "session_id", "session_source"}
+        said = self.model_dump_json(exclude=own, exclude_defaults=True)
+        return hashlib.sha256(said.encode()).hexdigest()
 
 
 def _only_an_image(given: Mapping[str, object]) -> None:

@@ -139,10 +139,12 @@ def image_response(known: KnownImage, of: RunOf, warnings: Sequence[str] = ()) -
 
 class Accepted(Response):
     """The call is kept and goes on by itself, also after a crash: GET /v1/gb/remember-runs/{remember_run_id} says how
-    it went."""
+    it went. `note` tells a caller that waited for its answer how to get it."""
 
     remember_run_id: int
-    state: Literal["queued"] = "queued"
+    state: Literal["queued", "running"]
+    session_id: str | None = None
+    note: str | None = None
 
 
 Remembering = RememberResponse | ConversationResponse | ImageResponse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import TracebackType
 
@@ -13,6 +13,7 @@ from core.core import Core
 from core.errors import GligabaoError, ModelFailed
 from core.inferences import Inference
 from core.ports import ModelCall, RunOf, StageRecord
+from core.progress import Progress, tell_progress
 from core.remember.stages import Stage
 from core.trajectory import id_in, recording
 
@@ -52,6 +53,7 @@ class StageScope:
 
     async def __aenter__(self) -> StageScope:
         self.run.changed(self.record)
+        tell_progress(replace(self.run.progress, stage=self.record.stage))
         return self
 
     async def __aexit__(
@@ -88,6 +90,8 @@ class Run:
     records: dict[str, StageRecord] = field(default_factory=dict[str, StageRecord])
     """The stages so far, by name."""
     notes: list[str] = field(default_factory=list[str])
+    progress: Progress = field(default_factory=Progress)
+    """How many of its parts are done."""
     _unwritten: dict[str, StageRecord] = field(default_factory=dict[str, StageRecord])
     _soon: asyncio.TimerHandle | None = None
     _writing: asyncio.Task[None] | None = None
@@ -97,6 +101,11 @@ class Run:
         """Something that the caller should know, said once however many parts it is true of."""
         if note not in self.notes:
             self.notes.append(note)
+
+    def advance(self, done: int, of: int) -> None:
+        """So many of the parts are done now: whoever watches the call is told."""
+        self.progress = Progress(done, of)
+        tell_progress(self.progress)
 
     async def recorded(self, entry: StageScope) -> int | None:
         """The id of the stage's last model call, written now; None when it could not be."""

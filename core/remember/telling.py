@@ -10,7 +10,7 @@ from core.extraction import RawEdge, RawEntity
 from core.graph import Artifact, Kind, Message, Span
 from core.text import name_key
 from core.times import utc
-from core.tokens import count_tokens
+from core.tokens import lengths
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +115,7 @@ def stretches(told: Sequence[Told], size: int) -> Iterable[list[Told]]:
     """The messages in groups of at most `size` tokens; one that is longer is alone."""
     group: list[Told] = []
     room = size
-    for message in told:
-        tokens = count_tokens(message.text)
+    for message, tokens in zip(told, lengths([message.text for message in told], size), strict=True):
         if group and tokens > room:
             yield group
             group, room = [], size

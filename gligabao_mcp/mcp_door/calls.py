@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from core.events import called_as_tool
+from gligabao_mcp.callers import Caller, caller_of, parse_for
 from gligabao_mcp.conversation import Conversation, Launch, Rules, Signals, resolve_session, resolve_user
 from gligabao_mcp.errors import failure
 from gligabao_mcp.handle import CoreHandle
+from gligabao_mcp.mcp_door.arguments import read_arguments
+from gligabao_mcp.mcp_door.fitted import fitted
+from gligabao_mcp.mcp_door.links import source_links
+from gligabao_mcp.mcp_door.progress import reporting
 from gligabao_mcp.mcp_door.results import error, success
+from gligabao_mcp.mcp_door.signals import Context, signals_of
 from gligabao_mcp.mcp_door.tools import Profile, operations, tools
-from gligabao_mcp.operations import Operation, parse
-from gligabao_mcp.schemas import Schema, input_schema
+from gligabao_mcp.operations import Operation, Parsed
+from gligabao_mcp.schemas import Schema
 
-Context = ServerRequestContext[Any, Any]
+GOES_ON = "The text is kept and read on by itself, also after a restart: do not send another text for it. "
+HOW_TO_GO_ON: Mapping[Profile, str] = {
+    "default": "To wait for its answer, call remember again with the same text and this session_id.",
+    "full": "To see how it goes, call remember_status with this remember_run_id.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,9 @@ class ToolCalls:
     rules: Rules
     launch: Launch | None
     profile: Profile
+    answer_seconds: float
+    """After which a call that goes on by itself is answered with its run."""
+    result_tokens: int
 
     async def list_tools(
         self, _context: Context, _params: types.PaginatedRequestParams | None
@@ -45,28 +55,50 @@ class ToolCalls:
         operation = operations(self.profile).get(params.name)
         if operation is None:
             raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown tool: {params.name}")
-        arguments = _arguments(operation, params.arguments or {})
+        arguments = read_arguments(operation, params.arguments or {})
         called_as_tool(operation.name)
-        signals = self._signals(context, arguments)
-        conversation = resolve_session(signals, self.rules, mint=not operation.reads_only)
+        signals = signals_of(context, self.launch, arguments.get("session_id"))
+        conversation = resolve_session(signals, self.rules, mint=_keeps_session(operation))
         try:
-            body = await self._run(operation, arguments, signals, conversation)
+            parsed = self._parsed(caller_of(context.request), operation, arguments, signals, conversation)
+            body = await self._run(context, operation, parsed, minted=conversation.source == "minted")
+            body = fitted(body, arguments, self.result_tokens)
             self._count(operation.name, None)
-            return success(body, conversation)
+            return success(body, conversation, source_links(parsed.request, body))
         except Exception as failed:
             shown = failure(failed)
             self._count(operation.name, shown.code)
             if shown.numbers.mcp_success:
-                return success(dict(shown.saved), conversation)
+                return success(fitted(dict(shown.saved), arguments, self.result_tokens), conversation)
             return error(shown)
+
+    async def _run(
+        self, context: Context, operation: Operation[Any, Any], parsed: Parsed[Any], *, minted: bool
+    ) -> dict[str, Any]:
+        """The response body; of a call that takes long, its run and how to get the answer. The client is told meanwhile
+        how far it is."""
+        if operation.accepted is None:
+            return await self.handle.run(operation, parsed, minted_session=minted)
+        async with reporting(context) as watcher:
+            body = await self.handle.run(
+                operation, parsed, minted_session=minted, patience=self.answer_seconds, watcher=watcher
+            )
+        if parsed.request.wait and operation.is_accepted(body):
+            body["note"] = GOES_ON + HOW_TO_GO_ON[self.profile]
+        return body
 
     def _count(self, tool: str, error: str | None) -> None:
         if core := self.handle.opened:
             core.monitor.tool_called(tool, error)
 
-    async def _run(
-        self, operation: Operation[Any, Any], arguments: dict[str, Any], signals: Signals, conversation: Conversation
-    ) -> dict[str, Any]:
+    def _parsed(
+        self,
+        caller: Caller | None,
+        operation: Operation[Any, Any],
+        arguments: dict[str, Any],
+        signals: Signals,
+        conversation: Conversation,
+    ) -> Parsed[Any]:
         if not arguments.get("user_id"):
             arguments["user_id"] = resolve_user("", signals, self.rules)
         fields = operation.request.model_fields
@@ -74,37 +106,9 @@ class ToolCalls:
             arguments["session_id"] = conversation.session_id
         if "session_source" in fields:
             arguments["session_source"] = None if conversation.source == "none" else conversation.source
-        parsed = parse(operation, arguments)
-        return await self.handle.run(operation, parsed, minted_session=conversation.source == "minted")
-
-    def _signals(self, context: Context, arguments: Mapping[str, Any]) -> Signals:
-        argument, client = arguments.get("session_id"), context.session.client_params
-        return Signals(
-            argument=argument if isinstance(argument, str) else "",
-            headers=cast("Mapping[str, str]", getattr(context.request, "headers", {})),
-            meta=cast("Mapping[str, Any]", context.meta or {}),
-            client=client.client_info.name if client else "",
-            launch=self.launch,
-        )
+        return parse_for(caller, operation, arguments, named=operation.tool.fields if operation.tool else ())
 
 
-def _arguments(operation: Operation[Any, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments, with a list or object that a model wrote as a JSON string read."""
-    return {name: _unquoted(value) if name in _nested(operation) else value for name, value in given.items()}
-
-
-def _unquoted(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    try:
-        read = json.loads(value)
-    except ValueError:
-        return value
-    return cast("object", read) if isinstance(read, list | dict) else value
-
-
-@cache
-def _nested(operation: Operation[Any, Any]) -> frozenset[str]:
-    """The fields that take a list or an object."""
-    whole = input_schema(operation.request, list(operation.request.model_fields))
-    return frozenset(name for name, part in whole["properties"].items() if part.get("type") in ("array", "object"))
+def _keeps_session(operation: Operation[Any, Any]) -> bool:
+    """Whether it stores something under a session: only then is one worth making."""
+    return not operation.reads_only and "session_id" in operation.request.model_fields

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import mcp_types as types
@@ -11,20 +12,22 @@ from gligabao_mcp.conversation import Conversation
 from gligabao_mcp.errors import Failure
 
 
-def success(body: dict[str, Any], conversation: Conversation) -> types.CallToolResult:
-    """The response body, with the session it belongs to."""
+def success(
+    body: dict[str, Any], conversation: Conversation, links: Sequence[types.ResourceLink] = ()
+) -> types.CallToolResult:
+    """The response body, with the session it belongs to, and links for hosts that open them."""
     session = {} if conversation.session_id is None else {"session_id": conversation.session_id}
-    return _result({**session, **body, "session_source": conversation.source}, is_error=False)
+    return _result({**session, **body, "session_source": conversation.source}, links, is_error=False)
 
 
 def error(shown: Failure) -> types.CallToolResult:
     """A failure that a model can act on."""
-    return _result(shown.body(), is_error=True)
+    return _result(shown.body(), (), is_error=True)
 
 
-def _result(body: dict[str, Any], *, is_error: bool) -> types.CallToolResult:
+def _result(body: dict[str, Any], links: Sequence[types.ResourceLink], *, is_error: bool) -> types.CallToolResult:
     """The object twice: for models that are given structured content, and as text for clients that know only text."""
     text = str(body["error"]) if is_error else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=text)], structured_content=body, is_error=is_error
+        content=[types.TextContent(type="text", text=text), *links], structured_content=body, is_error=is_error
     )

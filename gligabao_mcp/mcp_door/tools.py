@@ -8,12 +8,23 @@ from typing import Any, Literal
 
 import mcp_types as types
 
-from gligabao_mcp.operations import OPERATIONS, Operation, Tool
+from gligabao_mcp.operations import OPERATIONS, TOOLS_ALONE, Operation, Tool
 from gligabao_mcp.schemas import Schema, input_schema, output_schema
 
 Profile = Literal["default", "full"]
 
-_SESSION: Mapping[str, Schema] = {"session_id": {"type": "string"}, "session_source": {"type": "string"}}
+# What a model is told of fields that a program chooses freely: it fills in what it is offered, and a memory in many
+# datasets, or sessions that nobody had, help no one.
+_TO_A_MODEL = {
+    "session_id": "The session_id of earlier results of this conversation.",
+    "dataset": "Only if the user named one. Default: main.",
+}
+# What the door adds to a result that it had to cut.
+_ADDED: Mapping[str, Schema] = {
+    "shown": {"type": "object"},
+    "total": {"type": "object"},
+    "cursor": {"type": "string"},
+}
 
 
 @cache
@@ -29,29 +40,26 @@ def operations(profile: Profile = "default") -> Mapping[str, Operation[Any, Any]
 
 
 def _rows(profile: Profile) -> list[tuple[Operation[Any, Any], Tool]]:
-    return [(row, row.tool) for row in OPERATIONS if row.tool and row.tool.profile in ("default", profile)]
+    rows = (*OPERATIONS, *TOOLS_ALONE)
+    return [(row, row.tool) for row in rows if row.tool and row.tool.profile in ("default", profile)]
 
 
 def _tool(operation: Operation[Any, Any], tool: Tool) -> types.Tool:
     return types.Tool(
         name=operation.name,
         title=operation.title,
-        description=f"{operation.summary} {tool.when}",
+        description=tool.description,
         input_schema=input_schema(
             operation.request,
             tool.fields,
-            optional={"user_id"},
             required={operation.main_field} if operation.main_is_text else (),
+            described=_TO_A_MODEL,
         ),
-        output_schema=output_schema(operation.response, _SESSION, operation.others),
+        output_schema=output_schema((operation.response, *operation.others), tool.results, _ADDED),
         annotations=types.ToolAnnotations(
-            title=operation.title,
-            read_only_hint=operation.reads_only,
-            destructive_hint=operation.destroys,
-            idempotent_hint=operation.reads_only,
-            open_world_hint=False,
+            read_only_hint=operation.reads_only, destructive_hint=operation.destroys, open_world_hint=False
         ),
         # Some hosts show a model only the names of tools until it searches: a memory that has to be searched for is
-        # a memory that is not used.
-        _meta={"anthropic/alwaysLoad": True},
+        # a memory that is not used. What is called now and then may be searched for.
+        _meta={"anthropic/alwaysLoad": True} if tool.profile == "default" else None,
     )

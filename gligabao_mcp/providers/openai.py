@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from core.inferences import THINKING_TOKENS, Choice, Inference, Usage
 from core.ports import Completion, Embedded, Prompt
+from core.tokens import count_tokens, lengths
 from gligabao_mcp.providers.failing import Gate, Refusal, Unusable, reading
 from gligabao_mcp.providers.importing import imported
 
@@ -243,7 +244,7 @@ def _gate(api_key: str, deadline: float, base_url: str) -> Gate:
 
 def _warn_if_cut(prompt: Prompt, inference: Inference) -> None:
     """A server with a short context (4096 is Ollama's default) drops the rest of a prompt without a word."""
-    expected = sum(_count([prompt.system, prompt.user]))
+    expected = count_tokens(prompt.system) + count_tokens(prompt.user)
     if 0 < inference.usage.input < expected / 2:
         log.warning(
             "model %s saw %d tokens of a prompt of about %d: raise the context size of its server",
@@ -318,7 +319,7 @@ def _batches(texts: Sequence[str]) -> list[list[str]]:
     batches: list[list[str]] = []
     room = 0
     sent = [text if text.strip() else _BLANK for text in texts]
-    for text, tokens in zip(sent, _count(sent), strict=True):
+    for text, tokens in zip(sent, lengths(sent, MAX_INPUT_TOKENS), strict=True):
         if tokens > MAX_INPUT_TOKENS:
             text, tokens = _cut(text), MAX_INPUT_TOKENS
         if tokens > room or len(batches[-1]) == MAX_INPUTS:
@@ -327,13 +328,6 @@ def _batches(texts: Sequence[str]) -> list[list[str]]:
         batches[-1].append(text)
         room -= tokens
     return batches
-
-
-def _count(texts: Sequence[str]) -> list[int]:
-    """Tokens of each text: exact for OpenAI's embeddings, an estimate for the models of others."""
-    import toktok  # pyright: ignore[reportMissingTypeStubs]
-
-    return toktok.batch_count(list(texts), "cl100k_base", 1)
 
 
 def _cut(text: str) -> str:

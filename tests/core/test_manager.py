@@ -22,9 +22,12 @@ from core.remember.remember import remember
 from core.remember.request import RememberRequest
 from core.remember.response import Accepted
 from core.remember.runs import RunRequest, RunResponse, remember_status
+from gligabao_mcp.operations import REMEMBER, parse
+from gligabao_mcp.operations import execute as carry_out
 from gligabao_mcp.providers.scripted import HashEmbedder, ScriptedModel
 from gligabao_mcp.wiring import Providers, open_core
 from storage.database import Database
+from storage.events import SqlEvents
 from storage.tables import jobs
 from tests.conftest import Opener, Tables
 from tests.facts import ALICE_WORKS_AT_ACME, ask, edge, graph, tell, tell_facts
@@ -88,6 +91,14 @@ async def ended(core: Core, run_id: int) -> RunResponse:
         while (run := await status(core, run_id)).state not in ("succeeded", "failed"):
             await asyncio.sleep(0.02)
     return run
+
+
+async def kept_while_it_waits(core: Core, call: asyncio.Task[Any]) -> Accepted:
+    """How the run of the call stands, once the call waits for it."""
+    async with asyncio.timeout(30):
+        while (kept := await core.manager.keep(call)) is None:
+            await asyncio.sleep(0.01)
+    return kept
 
 
 def abandoned(core: Core, owner: str = GONE, **lease: Any) -> None:
@@ -260,6 +271,106 @@ async def test_a_call_that_does_not_wait_is_on_disk_before_its_answer(config: Co
         failed = await ended(core, 2)
     assert (failed.state, failed.error, failed.response) == ("failed", "the provider is down", None)
     assert tables.count("gb_jobs") == 0
+
+
+async def test_a_call_that_waits_can_be_kept_and_outlives_its_process(config: Config, tables: Tables) -> None:
+    """C092: who was told the id of a run finds it, whatever becomes of the process."""
+    gate, later = Gate(), Gate(graph("Bo"), graph("Cem"))
+    later.opened.set()
+    async with process(config, gate) as core:
+        running, queued = told(core, "Bo.", session_id="s"), told(core, "Cem.")
+        await until(lambda: len(gate.texts) == 1 and core.manager.in_queue(queued))
+        assert [row["request"] for row in tables.rows("SELECT request FROM gb_jobs")] == [None, None]
+        kept = [await core.manager.keep(call) for call in (running, queued)]
+        assert [one and (one.remember_run_id, one.state, one.session_id) for one in kept] == [
+            (1, "running", "s"),
+            (2, "queued", None),
+        ]
+        assert not core.manager.in_queue(queued), "nobody drops it any more"
+    outcomes = await asyncio.gather(running, queued, return_exceptions=True)
+    assert [isinstance(outcome, ShuttingDown) and outcome.goes_on for outcome in outcomes] == [True, True]
+    async with process(config, later) as core:
+        assert [(await ended(core, run_id)).state for run_id in (1, 2)] == ["succeeded", "succeeded"]
+    assert later.texts == ["Bo.", "Cem."]
+
+
+async def test_who_leaves_before_its_text_is_in_the_queue_loses_nothing(config: Config, tables: Tables) -> None:
+    gate, later = Gate(), Gate(graph("Bo"))
+    later.opened.set()
+    async with process(config, gate) as core:
+        call = told(core, "Bo.")
+        await asyncio.sleep(0)
+        core.manager.leave(call)
+        await until(lambda: any(row["request"] for row in tables.rows("SELECT request FROM gb_jobs")))
+    await asyncio.wait([call])
+    async with process(config, later) as core:
+        assert (await ended(core, 1)).state == "succeeded"
+
+
+async def test_a_run_that_another_process_ends_is_one_event(config: Config) -> None:
+    gate, later = Gate(), Gate(graph("Bo"))
+    later.opened.set()
+    async with process(config, gate) as core:
+        call = asyncio.create_task(carry_out(REMEMBER, core, parse(REMEMBER, {"user_id": "u1", "text": "Bo."})))
+        await kept_while_it_waits(core, call)
+    await asyncio.wait([call])
+    async with process(config, later) as core:
+        assert isinstance(core.events, SqlEvents)
+        told_of = list[dict[str, Any]]()
+        async with asyncio.timeout(30):
+            while not told_of:
+                await core.events.flush()
+                told_of = [event for _, event in await core.events.newest(10)]
+                await asyncio.sleep(0.01)
+    assert [(event["type"], event["run_id"], event["status"]) for event in told_of] == [("remember", 1, "ok")]
+
+
+async def test_a_call_that_is_repeated_after_a_crash_joins_what_was_taken_up(config: Config, tables: Tables) -> None:
+    """C092: the same text in the same session while it runs."""
+    stuck, gate = Gate(), Gate(graph("Bo"), graph("Bo"), graph("Bo"))
+    async with process(config, stuck, GONE) as dead:
+        lost = told(dead, "Bo.", session_id="s")
+        await stuck.asked.wait()
+        await kept_while_it_waits(dead, lost)
+        abandoned(dead)
+        async with process(config, gate) as core:
+            again = told(core, "Bo.", session_id="s")
+            others = [told(core, "Bo.", session_id="t"), told(core, "Bo.")]
+            await gate.asked.wait()
+            gate.opened.set()
+            assert (await again).remember_run_id == 1
+            assert {(await other).remember_run_id for other in others} == {2, 3}
+        lost.cancel()
+        stuck.opened.set()
+    await asyncio.wait([lost])
+    assert tables.count("gb_artifacts") == 3
+
+
+async def test_what_is_waited_for_elsewhere_is_kept_already(config: Config) -> None:
+    gate = Gate(graph("Bo"))
+    async with process(config, gate) as one, process(config, Gate(), "elsewhere|2|2") as two:
+        first = told(one, "Bo.", idempotency_key="k")
+        await gate.asked.wait()
+        second = told(two, "Bo.", idempotency_key="k")
+        assert (await kept_while_it_waits(two, second)).remember_run_id == 1
+        gate.opened.set()
+        assert (await first) == (await second)
+        assert await one.manager.keep(first) is None, "it has its answer"
+
+
+async def test_a_run_that_goes_is_kept_when_its_caller_leaves(config: Config, tables: Tables) -> None:
+    gate, later = Gate(), Gate(graph("Bo"))
+    later.opened.set()
+    async with process(config, gate) as core:
+        running, queued = told(core, "Bo."), told(core, "Cem.")
+        await until(lambda: len(gate.texts) == 1 and core.manager.in_queue(queued))
+        core.manager.leave(queued)
+        core.manager.leave(running)
+        await until(lambda: states(tables)[1:] == [("failed", "canceled")])
+    await asyncio.gather(running, queued, return_exceptions=True)
+    async with process(config, later) as core:
+        assert (await ended(core, 1)).state == "succeeded"
+    assert later.texts == ["Bo."]
 
 
 @requirement("runlog.read")

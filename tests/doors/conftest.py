@@ -13,17 +13,22 @@ import anyio.to_thread
 import httpx2
 import pytest
 from click.testing import CliRunner
-from mcp import Client
 
 from core.config import Config
 from gligabao_mcp.cli import cli
 from gligabao_mcp.errors import TABLE
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.http import create_app
-from gligabao_mcp.mcp_door.server import create_mcp_server
 from gligabao_mcp.operations import OPERATIONS
 from gligabao_mcp.wiring import open_core
+from tests.doors.matrix import WAYS, Clients, Tools
 from tests.wire import Wire
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """One event loop for all tests of doors: they share clients."""
+    return "asyncio"
 
 
 @pytest.fixture(scope="session")
@@ -80,14 +85,13 @@ class Rest:
 
 @dataclass(frozen=True)
 class Mcp:
-    client: Client
+    """A client that others share: u1 is a user of this test alone."""
+
+    tools: Tools
 
     async def send(self, operation: str, payload: Mapping[str, Any]) -> Outcome:
-        result = await self.client.call_tool(operation, dict(payload))
-        body = result.structured_content
-        assert result.is_error == ("error" in body)
-        text = getattr(result.content[0], "text", "")
-        assert text == body["error"] if result.is_error else json.loads(text) == body
+        user_id = self.tools.user_id if payload["user_id"] == "u1" else payload["user_id"]
+        body = (await self.tools.call(operation, **{**payload, "user_id": user_id})).structured_content
         return Outcome(body.get("code", "ok"), body)
 
 
@@ -133,8 +137,23 @@ async def rest(handle: CoreHandle, settings: Config) -> AsyncGenerator[httpx2.As
         yield client
 
 
-@pytest.fixture(params=["rest", "mcp, handshake era", "mcp, stateless era", "command line"])
-async def door(request: pytest.FixtureRequest, handle: CoreHandle, settings: Config) -> AsyncGenerator[Door]:
+@pytest.fixture(scope="session")
+async def clients(server_of_models: Wire, tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Clients]:
+    clients = Clients(tmp_path_factory.mktemp("clients"), server_of_models.url)
+    yield clients
+    await clients.close()
+
+
+@pytest.fixture(params=WAYS, ids=str)
+async def tools(request: pytest.FixtureRequest, clients: Clients, wire: Wire) -> Tools:
+    """The tools, through each way that a client comes."""
+    return Tools(request.param, await clients.through(request.param))
+
+
+@pytest.fixture(params=["rest", "command line", *WAYS], ids=str)
+async def door(
+    request: pytest.FixtureRequest, handle: CoreHandle, settings: Config, clients: Clients
+) -> AsyncGenerator[Door]:
     """Each way in."""
     if request.param == "rest":
         async with http_client(handle, settings) as client:
@@ -143,6 +162,4 @@ async def door(request: pytest.FixtureRequest, handle: CoreHandle, settings: Con
         assert settings.home is not None
         yield CommandLine(settings.home, settings)
     else:
-        mode = "legacy" if "handshake" in request.param else "auto"
-        async with Client(create_mcp_server(handle, settings), mode=mode) as client:
-            yield Mcp(client)
+        yield Mcp(Tools(request.param, await clients.through(request.param)))

@@ -183,19 +183,21 @@ async def test_a_spent_day_is_429_with_the_time_to_come_back(settings: Config, w
 
 
 @pytest.mark.parametrize(
-    ("admin", "host", "open"),
+    ("admin", "reached", "open"),
     [
-        ("loopback", "127.0.0.1", True),
-        ("loopback", "::1", True),
-        ("loopback", "0.0.0.0", False),
-        ("on", "0.0.0.0", True),
-        ("off", "127.0.0.1", False),
+        ("loopback", {"host": "127.0.0.1"}, True),
+        ("loopback", {"host": "::1"}, True),
+        ("loopback", {"host": "0.0.0.0", "insecure": True}, False),
+        ("loopback", {"allowed_hosts": ("memory.example.com",)}, False),
+        ("on", {"host": "0.0.0.0", "insecure": True}, True),
+        ("on", {"allowed_hosts": ("memory.example.com",)}, True),
+        ("off", {"host": "127.0.0.1"}, False),
     ],
 )
 async def test_who_is_let_in_is_a_setting(
-    handle: CoreHandle, settings: Config, admin: str, host: str, open: bool
+    handle: CoreHandle, settings: Config, admin: str, reached: dict[str, Any], open: bool
 ) -> None:
-    settings = settings.model_copy(update={"admin": admin, "metrics": admin, "host": host})
+    settings = settings.model_copy(update={"admin": admin, "metrics": admin, **reached})
     async with http_client(handle, settings) as rest:
         statuses = {(await rest.get(path, params={"db": "gligabao"})).status_code for path in (RUNS, COSTS, "/metrics")}
         document = (await rest.get("/openapi.json")).json()

@@ -135,7 +135,8 @@ def test_a_chosen_id_is_taken_as_it_is() -> None:
     assert resolve_session(Signals(headers=header), Rules(), mint=False).session_id == "Huế"
 
 
-def test_the_user_is_the_argument_the_header_or_the_setting() -> None:
+def test_the_user_is_the_tokens_the_argument_the_header_or_the_setting() -> None:
+    assert resolve_user("", replace(EVERYTHING, token_user="u-token"), RULES) == "u-token"
     assert resolve_user("u1", EVERYTHING, RULES) == "u1"
     assert resolve_user("", EVERYTHING, RULES) == "u-header"
     assert resolve_user("", NOTHING, replace(RULES, user_id="me")) == "me"

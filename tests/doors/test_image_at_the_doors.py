@@ -9,12 +9,10 @@ import anyio.to_thread
 import httpx2
 import pytest
 from click.testing import CliRunner, Result
-from mcp import Client
 
 from core.config import Config
 from gligabao_mcp.cli import cli
-from gligabao_mcp.handle import CoreHandle
-from gligabao_mcp.mcp_door.server import create_mcp_server
+from tests.doors.matrix import Tools
 from tests.drawn import as_base64, drawn
 from tests.requirements import requirement
 from tests.wire import Wire, chat
@@ -74,15 +72,13 @@ async def test_over_rest_what_can_not_stand_beside_it_is_named(
     assert wire.asked == []
 
 
-async def test_over_mcp_it_is_taken_and_not_listed(handle: CoreHandle, settings: Config, wire: Wire) -> None:
+@requirement("images.base64")
+async def test_over_mcp_it_is_taken_and_not_listed(tools: Tools, wire: Wire) -> None:
     wire.says(SAID)
-    async with Client(create_mcp_server(handle, settings)) as client:
-        tool = next(tool for tool in (await client.list_tools()).tools if tool.name == "remember")
-        assert "image" not in tool.input_schema["properties"]
-        result = await client.call_tool("remember", {"image": as_base64(drawn())})
-    assert not result.is_error
-    assert result.structured_content is not None
-    assert result.structured_content["title"] == "Revenue 2025"
+    tool = next(tool for tool in (await tools.client.list_tools()).tools if tool.name == "remember")
+    assert "image" not in tool.input_schema["properties"]
+    told = await tools.done("remember", image=as_base64(drawn()))
+    assert (told["title"], told["blocks"]) == (READ["title"], READ["blocks"])
 
 
 async def command(settings: Config, *arguments: str) -> Result:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -75,14 +76,30 @@ def _curl(url: str, payload: dict[str, Any]) -> dict[str, Any]:
     return httpx2.post(url.replace("127.0.0.1", "localhost"), content=json.dumps(payload), headers=headers).json()
 
 
+# A library that counts tokens, is imported during a call and talks in every way that there is.
+TALKATIVE = """
+import os, subprocess, sys
+print("hello from print")
+os.write(1, b"hello from the descriptor\\n")
+subprocess.run([sys.executable, "-c", "print('hello from a child')"], check=True)
+batch_count = lambda texts, *_: [len(text.split()) for text in texts]
+"""
+
+
 def test_stdout_holds_nothing_but_messages(tmp_path: Path) -> None:
     """C088: stdout belongs to the protocol."""
-    with stdio(tmp_path, "--log-level", "debug", PYTHONWARNINGS="always") as server:
+    plug_in = tmp_path / "plug-in"
+    plug_in.mkdir()
+    (plug_in / "toktok.py").write_text(TALKATIVE, encoding="utf-8")
+    path = os.pathsep.join([str(plug_in), str(ROOT)])
+    with stdio(tmp_path, "--log-level", "debug", PYTHONWARNINGS="always", PYTHONPATH=path) as server:
         server.initialize()
-        assert server.call("remember", **TOLD)["artifact_id"] == 1
+        text = "Alice lives in Paris. " * 300
+        assert server.call("remember", **TOLD | {"text": text})["artifact_id"] == 1
         assert server.close() == 0
         assert all(json.loads(line)["jsonrpc"] == "2.0" for line in server.lines)
-        assert server.errors, "the log went to stderr"
+        said = b"".join(server.errors).decode()
+        assert said.count("hello from") == 3, "it went to stderr, as the log did"
 
 
 def test_text_is_utf_8_whatever_the_locale(tmp_path: Path) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
 import pytest
 
 from core.config import Config
+from core.query.cursor import Rest
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.openapi import document
 from gligabao_mcp.wiring import open_core
@@ -100,6 +102,21 @@ async def test_an_unknown_field_is_named_with_those_there_are(rest: httpx2.Async
     assert refused.json()["error"].startswith(
         "unknown field sesion_id, x\ufffd; the fields are user_id, query, dataset"
     )
+
+
+async def test_of_many_unknown_fields_the_first_are_named(rest: httpx2.AsyncClient) -> None:
+    refused = await rest.post("/v1/gb/query", json={"user_id": "u1", "query": "A?", **{f"f{i}": i for i in range(900)}})
+    assert refused.json()["error"].startswith("unknown field f0, f1, f2, f3, f4, 895 more; the fields are user_id, ")
+
+
+async def test_the_rest_of_an_evidence_is_read_by_its_cursor(rest: httpx2.AsyncClient) -> None:
+    edge = {"source": "Alice", "target": "Paris", "relation": "lives_in"}
+    told = (await rest.post("/v1/gb/remember", json={"user_id": "u1", "text": "Alice.", "edges": [edge]})).json()
+    cursor = Rest("main", datetime.now(UTC), (), (told["edges"][0]["id"],)).cursor()
+    found = await rest.post("/v1/gb/query", json={"user_id": "u1", "query": "Alice?", "cursor": cursor})
+    assert found.json() == {"evidence": {"entities": [], "edges": told["edges"]}}
+    refused = await rest.post("/v1/gb/query", json={"user_id": "u1", "query": "Alice?", "cursor": cursor[:-9]})
+    assert (refused.status_code, refused.json()["param"]) == (400, "cursor")
 
 
 async def test_an_error_never_repeats_what_was_sent(rest: httpx2.AsyncClient) -> None:

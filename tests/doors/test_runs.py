@@ -12,13 +12,10 @@ import anyio.to_thread
 import httpx2
 import pytest
 from click.testing import CliRunner
-from mcp import Client
 
-from core.config import Config
 from core.remember.stages import STAGES
 from gligabao_mcp.cli import cli
 from gligabao_mcp.handle import CoreHandle
-from gligabao_mcp.mcp_door.server import create_mcp_server
 from gligabao_mcp.operations import REMEMBER, parse
 from tests.processes import served
 from tests.requirements import requirement
@@ -103,26 +100,6 @@ async def test_runs_are_listed_by_user_dataset_and_status(rest: httpx2.AsyncClie
     assert [r.status_code for r in foreign] == [404, 404] and foreign[0].json() == foreign[1].json()
     for run_id in ("0", "x", str(2**63)):
         assert (await rest.get(f"{RUNS}/{run_id}", params={"user_id": "u1"})).status_code == 400
-
-
-@requirement("runlog.read")
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
-async def test_a_kept_call_over_mcp(handle: CoreHandle, settings: Config, mode: Any) -> None:
-    full = settings.model_copy(update={"tools": "full"})
-    async with Client(create_mcp_server(handle, full), mode=mode) as client:
-        names = {tool.name for tool in (await client.list_tools()).tools}
-        assert "remember_status" in names
-        kept = (await client.call_tool("remember", {**TOLD, "wait": False})).structured_content
-        assert kept["state"] == "queued"
-        async with asyncio.timeout(30):
-            while True:
-                asked = {"remember_run_id": kept["remember_run_id"], "user_id": "u1"}
-                run = (await client.call_tool("remember_status", asked)).structured_content
-                if run["state"] == "succeeded":
-                    break
-    assert run["response"]["edges"][0]["relation"] == "works_at"
-    async with Client(create_mcp_server(handle, settings), mode=mode) as client:
-        assert "remember_status" not in {tool.name for tool in (await client.list_tools()).tools}
 
 
 @requirement("runlog.read")

@@ -99,6 +99,13 @@ def test_an_empty_variable_is_not_given(home: Path) -> None:
     assert settings.config.port == 7878
 
 
+@pytest.mark.parametrize("left", ["${OPENAI_API_KEY}", "${env:OPENAI_API_KEY}", "${user_config.openai_api_key}"])
+def test_a_variable_that_a_host_left_as_it_stood_is_not_given(home: Path, left: str) -> None:
+    settings = load({}, environ(home, GLIGABAO_OPENAI_API_KEY=left, OPENAI_API_KEY="sk-real"))
+    assert settings.sources["openai_api_key"] == "environment OPENAI_API_KEY"
+    assert load({}, environ(home, OPENAI_API_KEY=left)).config.openai_api_key is None
+
+
 def test_a_list_in_the_environment_is_split_at_commas(home: Path) -> None:
     assert load({}, environ(home, GLIGABAO_SESSION_META_KEYS="a.b, c")).config.session_meta_keys == ("a.b", "c")
 

@@ -23,6 +23,7 @@ from core.errors import InvalidRequest, NewerDatabase
 from gligabao_mcp.cli import cli
 from gligabao_mcp.providers.scripted import HashEmbedder
 from gligabao_mcp.wiring import Providers, open_core, open_upkeep, restore_backup
+from storage.migrations import VERSION
 from tests.conftest import new_database
 from tests.facts import ask, edge, tell_facts
 
@@ -70,7 +71,7 @@ async def test_a_memory_in_use_is_backed_up_and_restored_elsewhere(here: Config,
         await tell_facts(core, edge("Ann", "likes", "tea"))
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     assert manifest.vectors == {"dataset-1-edges": 2, "dataset-1-entities": 3}
-    assert (manifest.counts["gb_edges"], manifest.schema_version) == (2, 2)
+    assert (manifest.counts["gb_edges"], manifest.schema_version) == (2, VERSION)
     restored, kept = await restore_backup(there, target, force=False)
     assert (restored, kept) == (manifest, None)
     async with memory(there) as core:
