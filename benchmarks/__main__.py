@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-SCRIPTS = ("cold_start", "remember", "document", "retrieval", "export", "extraction")
+SCRIPTS = ("cold_start", "first_answer", "memory", "remember", "document", "retrieval", "export", "extraction", "soak")
 
 if __name__ == "__main__":
     for script in SCRIPTS:

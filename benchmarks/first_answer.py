@@ -12,14 +12,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from benchmarks.pipes import BARE_SERVER, GLIGABAO, Pipes, environment, running
+from benchmarks.pipes import BARE_SERVER, GLIGABAO, Pipes, environment, in_turns, list_tools
 from benchmarks.scripted_api import fact, scripted_api
 from core.config import Config
 from core.engine import NoEngine
@@ -32,11 +29,6 @@ QUESTION = "What does person123 like?"
 MOST = {"keyword": 2.0, "written": 3.5}
 
 
-def list_tools(server: Pipes) -> None:
-    server.shake_hands()
-    server.ask("tools/list")
-
-
 def ask_by_keyword(server: Pipes) -> None:
     list_tools(server)
     found = server.call("query", query=QUESTION, answer=False, retrieval="keyword")
@@ -47,14 +39,6 @@ def ask_the_model(server: Pipes) -> None:
     list_tools(server)
     found = server.call("query", query=QUESTION, retrieval="keyword")
     assert found["answer"] == "Yes." and found["evidence"]["edges"]
-
-
-def seconds(command: tuple[str, ...], environ: Mapping[str, str], conversation: Callable[[Pipes], None]) -> float:
-    """From the start of the process to the last answer of the conversation."""
-    begun = time.perf_counter()
-    with running(command, environ) as server:
-        conversation(server)
-        return time.perf_counter() - begun
 
 
 async def fill(home: str) -> None:
@@ -75,24 +59,16 @@ def main() -> int:
         asyncio.run(fill(home))
         with_model = environment(home, **{name: keys[name] for name in keys if name.startswith("ANTHROPIC")})
         starts = {
-            "bare": (BARE_SERVER, environment(home), list_tools),
-            "keyword": (GLIGABAO, environment(home), ask_by_keyword),
-            "written": (GLIGABAO, with_model, ask_the_model),
+            "bare": (list_tools, BARE_SERVER, environment(home)),
+            "keyword": (ask_by_keyword, GLIGABAO, environment(home)),
+            "written": (ask_the_model, GLIGABAO, with_model),
         }
-        for start in starts.values():
-            seconds(*start)  # the first start compiles
-        taken: dict[str, list[float]] = {name: [] for name in starts}
-        for _ in range(options.runs):
-            for name, start in starts.items():
-                taken[name].append(seconds(*start))
-    median = {name: statistics.median(times) for name, times in taken.items()}
-    for name, times in taken.items():
-        print(f"{name:<8} {median[name]:.3f} s  (median of {options.runs}, fastest {min(times):.3f} s)")
+        median = in_turns(starts, options.runs)
     over = False
     for name, most in MOST.items():
         ratio = median[name] / median["bare"]
         over = over or ratio > most
-        print(f"{name:<8} / bare  {ratio:.2f}  (at most {most})")
+        print(f"{name:<9} / bare  {ratio:.2f}  (at most {most})")
     return 1 if over else 0
 
 

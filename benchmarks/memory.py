@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import psutil
 
-from benchmarks.pipes import BARE_SERVER, GLIGABAO, Pipes, environment, running
+from benchmarks.pipes import BARE_SERVER, GLIGABAO, Pipes, environment, list_tools, running
 from benchmarks.scripted_api import scripted_api
 
 CALLS = 50
@@ -62,11 +62,6 @@ class Memory(NamedTuple):
 
     own: int
     whole: int
-
-
-def list_tools(server: Pipes) -> None:
-    server.shake_hands()
-    server.ask("tools/list")
 
 
 def work(server: Pipes) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
-from collections.abc import Generator, Mapping, Sequence
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 BARE = """
 import anyio, mcp_types as types
@@ -33,7 +35,12 @@ _OURS = ("GLIGABAO_", "ANTHROPIC_", "OPENAI_", "JEV_", "CLAUDE")
 def environment(home: str, **more: str) -> dict[str, str]:
     """What a process is given: none of the settings of whoever runs the benchmark."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
-    return {**inherited, "GLIGABAO_HOME": home, **more}
+    return {**inherited, "GLIGABAO_HOME": home, "GLIGABAO_LOG_LEVEL": "error", **more}
+
+
+Conversation: TypeAlias = "Callable[[Pipes], None]"
+Start: TypeAlias = tuple[Conversation, Sequence[str], Mapping[str, str]]
+"""What is said to which command in which environment."""
 
 
 class Pipes:
@@ -78,3 +85,32 @@ def running(command: Sequence[str], environ: Mapping[str, str]) -> Generator[Pip
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(environ))
     with process:
         yield Pipes(process)
+
+
+def list_tools(server: Pipes) -> None:
+    """What every host does first."""
+    server.shake_hands()
+    server.ask("tools/list")
+
+
+def in_turns(starts: Mapping[str, Start], runs: int) -> dict[str, float]:
+    """The median seconds of each start, which are printed too. They take turns, so that ratios hold on a busy machine;
+    the first of each, which compiles, does not count."""
+    taken: dict[str, list[float]] = {name: [] for name in starts}
+    for run in range(runs + 1):
+        for name, start in starts.items():
+            seconds = _seconds_to(*start)
+            if run:
+                taken[name].append(seconds)
+    median = {name: statistics.median(times) for name, times in taken.items()}
+    for name, times in taken.items():
+        print(f"{name:<9} {median[name]:.3f} s  (median of {runs}, fastest {min(times):.3f} s)")
+    return median
+
+
+def _seconds_to(conversation: Conversation, command: Sequence[str], environ: Mapping[str, str]) -> float:
+    """One start: from that of the process to the last answer of the conversation."""
+    begun = time.perf_counter()
+    with running(command, environ) as server:
+        conversation(server)
+        return time.perf_counter() - begun

@@ -45,7 +45,12 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        length = int(self.headers["content-length"])
+        sent = self.rfile.read(length)
+        if len(sent) < length:  # whoever asked has been killed
+            self.close_connection = True
+            return
+        body = json.loads(sent)
         reply = json.dumps(_embeddings(body) if self.path == "/v1/embeddings" else _message(body)).encode()
         self.send_response(200)
         self.send_header("content-type", "application/json")
@@ -66,7 +71,7 @@ def _message(body: Mapping[str, Any]) -> dict[str, Any]:
     elif "edges" in properties:
         said = _graph(asked)
     else:
-        said = {"results": []}
+        said: dict[str, Any] = {"results": []}
     return {
         "id": "msg_01",
         "type": "message",

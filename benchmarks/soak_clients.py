@@ -79,7 +79,7 @@ class HttpCaller:
 
     async def hang_up(self, tool: str, arguments: Mapping[str, Any], after: float) -> str:
         """The request over a bare socket, which is reset."""
-        envelope = {
+        envelope: dict[str, Any] = {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": {},
         }

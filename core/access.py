@@ -22,7 +22,7 @@ ACCESS_SCOPES: tuple[AccessScope, ...] = get_args(AccessScope)
 # Somebody who finds a token in a file or a log can tell what it is, and so can programs that look for leaked ones.
 PREFIX = "gbt_"
 SECRET_BYTES = 32
-_SPAN = re.compile(r"(\d{1,5})([mhdw])")
+_SPAN = re.compile(r"([0-9]{1,5})([mhdw])")
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
@@ -90,7 +90,8 @@ class TokenRequest(Request):
 
 async def create_token(store: TokenStore, request: TokenRequest, now: datetime) -> tuple[Token, str]:
     """A new token: what is kept of it, and the token itself, which can never be read again. Raises InvalidRequest."""
-    expires_at = _end(request.expires, now) if request.expires else None
+    # An empty one is refused: a variable that nobody set must not make a token that never ends.
+    expires_at = None if request.expires is None else _end(request.expires, now)
     secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
     token = await store.add(_digest(secret), request.user_id, request.scope, request.name, now, expires_at)
     return token, secret

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, cast
 
 # Fewer than in any language (English has 4, Chinese 2.2), so nothing is longer than it is taken for. Counting would
 # be no truer, for every model has tokens of its own, and the table for it takes 36 MB.
 BYTES_PER_TOKEN = 2
 _TRUNCATED = {"text_truncated": True}
+# Characters of the longest RFC 3339 time; no text that short is worth cutting.
+_LONGEST_TIME = 32
 
 
 def tokens_of(value: object) -> int:
@@ -43,10 +45,18 @@ def beginning(text: str, room: int) -> str:
     return part
 
 
-def shortened(item: Mapping[str, Any], room: int) -> dict[str, Any]:
-    """An item that doesn't fit, its longest text cut until it does; `text_truncated` says so."""
-    longest = max((name for name in item if isinstance(item[name], str)), key=lambda name: len(item[name]), default="")
-    if not longest:
-        return dict(item)
-    rest = {**item, longest: "", **_TRUNCATED}
-    return {**rest, longest: beginning(item[longest], room - tokens_of(rest))}
+def shortened(item: object, room: int) -> object:
+    """An item that doesn't fit, its texts cut until it does, the longest first; `text_truncated` says so. Ids and times
+    stay as they are, so it may still be too long."""
+    if not isinstance(item, Mapping):
+        return beginning(item, room) if isinstance(item, str) else item
+    return _shortened(cast("Mapping[str, Any]", item), room)
+
+
+def _shortened(item: Mapping[str, Any], room: int) -> dict[str, Any]:
+    texts = [name for name, text in item.items() if isinstance(text, str) and len(text) > _LONGEST_TIME]
+    cut = {**item, **_TRUNCATED} if texts else dict(item)
+    for name in sorted(texts, key=lambda name: len(item[name]), reverse=True):
+        if not name.endswith("id") and not fits(cut, room):
+            cut[name] = beginning(item[name], room - tokens_of({**cut, name: ""}))
+    return cut

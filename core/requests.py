@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from core.inferences import MODEL_STAGES, REASONING_LEVELS, REASONING_STAGES, Reasoning
-from core.text import has_control, utf8_length
+from core.text import has_control, has_surrogate, utf8_length
 from core.times import read_instant, read_moment
 
 KIB = 1024
@@ -41,6 +41,8 @@ def _label(value: str) -> str:
         raise ValueError(f"must be at most {MAX_NAME} bytes of UTF-8, has {utf8_length(value)}")
     if has_control(value):
         raise ValueError("must not hold control characters")
+    if has_surrogate(value):
+        raise ValueError("must be UTF-8")
     return value
 
 

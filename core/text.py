@@ -94,6 +94,11 @@ def has_control(text: str) -> bool:
     return any(unicodedata.category(char) == "Cc" for char in text)
 
 
+def has_surrogate(text: str) -> bool:
+    """Whether the text holds half a character, which no UTF-8 can tell: bytes of another encoding, or cut JSON."""
+    return _SURROGATE.search(text) is not None
+
+
 def utf8_length(text: str) -> int:
     """The number of bytes of the text in UTF-8."""
     return len(text.encode("utf-8", "surrogatepass"))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gligabao_mcp.operations import Operation
 
 PROGRAM = "gligabao"
+OUR_LOGGERS = ("core", "gligabao", "gligabao_mcp", "storage")
 T = TypeVar("T")
 
 
@@ -144,8 +145,11 @@ def _settings(flags: Mapping[str, object], *, server: bool = False) -> Settings:
 def _start_logging(level: str) -> None:
     import logging
 
+    handler = logging.StreamHandler(sys.stderr)
+    # Below a warning libraries write down whole requests and answers, and addresses with keys in them.
+    handler.addFilter(lambda record: record.levelno >= logging.WARNING or record.name.split(".")[0] in OUR_LOGGERS)
     logging.basicConfig(
-        stream=sys.stderr, level=level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+        handlers=[handler], level=level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
 
 

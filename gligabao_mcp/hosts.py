@@ -46,8 +46,8 @@ class Admission:
 
     def __init__(self, config: Config) -> None:
         self._beyond = not is_loopback(config.host)
-        own = [] if _is_address(config.host) else [config.host]
-        self._hosts = host_pattern((*config.allowed_hosts, *own))
+        self._own = config.host.lower()
+        self._hosts = host_pattern(config.allowed_hosts)
         self._origins = origin_pattern("allowed_origins", config.allowed_origins)
         self._readers = origin_pattern("cors_origins", config.cors_origins)
 
@@ -58,7 +58,8 @@ class Admission:
             return False
         name = read[1].strip("[]")
         # An address can't be rebound, only a name can.
-        return is_loopback(name) or (self._beyond and _is_address(name)) or bool(self._hosts.fullmatch(host))
+        ours = name == self._own or is_loopback(name) or (self._beyond and _is_address(name))
+        return ours or bool(self._hosts.fullmatch(host))
 
     def of_origin(self, origin: str, host: str) -> bool:
         """Whether an Origin header, in lower case, is a page on this machine, of this server, or one that is let in."""
@@ -86,7 +87,8 @@ class AdmissionCheck:
             await self._app(scope, receive, send)
 
     def _refusal(self, headers: Headers) -> Response | None:
-        host, origin = headers.get("host", "").lower(), headers.get("origin", "").lower()
+        # Joined as one that comes several times may be: no list of names is a name.
+        host, origin = (", ".join(headers.getlist(name)).lower() for name in ("host", "origin"))
         if not self._admission.of_host(host):
             return self._refused("host_refused", "Host", "is no name of this server", "allowed_hosts", host)
         if "origin" in headers and not self._admission.of_origin(origin, host):

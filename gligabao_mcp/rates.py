@@ -17,7 +17,8 @@ from gligabao_mcp.callers import caller_of
 from gligabao_mcp.errors import failure
 
 DEFAULT_PER_MINUTE = 600
-MAX_CALLERS = 10_000
+# How many callers are remembered before it is worth looking for those who have their whole minute back.
+FEW_CALLERS = 10_000
 
 
 def limit_of(config: Config) -> int:
@@ -35,6 +36,7 @@ class Rate:
         self._now = now
         self._full_at: dict[str, float] = {}
         """When a caller has its whole minute back: the only thing there is to remember of one."""
+        self._room = FEW_CALLERS
 
     def wait(self, caller: str) -> float:
         """Counts a request; the seconds until it would be let in, 0 for one that is."""
@@ -42,8 +44,10 @@ class Rate:
         full_at = max(self._full_at.get(caller, now), now) + self._spacing
         if (wait := full_at - now - 60) > 1e-9:
             return wait
-        if len(self._full_at) >= MAX_CALLERS:
+        if len(self._full_at) >= self._room:
             self._full_at = {one: at for one, at in self._full_at.items() if at > now}
+            # Of a crowd that is still there not everybody is looked at with each request.
+            self._room = max(FEW_CALLERS, 2 * len(self._full_at))
         self._full_at[caller] = full_at
         return 0
 

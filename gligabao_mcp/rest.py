@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Coroutine, Mapping
-from typing import Any, NoReturn, TypeVar, cast
+from collections.abc import Mapping
+from typing import Any, NoReturn, cast
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -17,9 +16,8 @@ from gligabao_mcp.bodies import read_body
 from gligabao_mcp.callers import caller_of, parse_for
 from gligabao_mcp.errors import Failure, failure
 from gligabao_mcp.handle import CoreHandle
+from gligabao_mcp.hanging_up import unless_gone
 from gligabao_mcp.operations import OPERATIONS, Operation
-
-T = TypeVar("T")
 
 
 def routes(handle: CoreHandle, *, admin: bool) -> list[Route]:
@@ -46,7 +44,7 @@ def _route(operation: Operation[Any, Any], handle: CoreHandle) -> Route:
         try:
             parsed = parse_for(caller_of(request), operation, await _payload(operation, request))
             call = handle.run(operation, parsed)
-            body = await (call if operation.reads_only else _unless_gone(request, call))
+            body = await (unless_gone(request, call) if operation.observed else call)
             return JSONResponse(body, status_code=202 if operation.is_accepted(body) else 200)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
@@ -61,25 +59,6 @@ def _routed(operation: Operation[Any, Any]) -> str:
     last = operation.path_fields[-1] if operation.path.endswith("}") else ""
     names = last and operation.request.model_fields[last].annotation is str
     return operation.path.replace(f"{{{last}}}", f"{{{last}:path}}") if names else operation.path
-
-
-async def _unless_gone(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """What `work` returns. When the client goes first it is cancelled, as over MCP: the framework would let it go on.
-    Raises ClientDisconnect then."""
-    call, gone = asyncio.create_task(work), asyncio.create_task(_disconnected(request))
-    try:
-        await asyncio.wait((call, gone), return_when=asyncio.FIRST_COMPLETED)
-        if not call.done():
-            raise ClientDisconnect
-        return await call
-    finally:
-        call.cancel()
-        gone.cancel()
-
-
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _payload(operation: Operation[Any, Any], request: Request) -> object:

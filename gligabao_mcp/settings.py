@@ -18,12 +18,14 @@ from core.errors import InvalidRequest
 from gligabao_mcp.errors import invalid
 
 FILE_NAME = "gligabao.toml"
-_PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@\s]*@")
+_PASSWORD = re.compile(r"(://[^:/@?#\s]*:)\S*(?=@)|([?&][a-z]*password=)[^&\s\"]*", re.IGNORECASE)
 # Also where the home is no folder or can be none: what needs the folder says so.
 _NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 _NOT_FILLED_IN = re.compile(r"\$\{[^{}]*\}")
 _NO_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 FILE_VARIABLE = "GLIGABAO_CONFIG"
+# What names a file or a folder. An empty one counts as not given: it would be the working folder.
+PLACES = ("home", "db", "vectors", "trajectory_dir")
 # The names that everybody's key is in already; GLIGABAO_… wins over them.
 KNOWN_VARIABLES: Mapping[str, str] = {
     "anthropic_api_key": "ANTHROPIC_API_KEY",
@@ -113,6 +115,11 @@ def is_secret(field: FieldInfo) -> bool:
     return SecretStr in (field.annotation, *get_args(field.annotation))
 
 
+def without_passwords(text: str) -> str:
+    """The text with the passwords inside its addresses masked."""
+    return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}***", text)
+
+
 def is_table(field: FieldInfo) -> bool:
     """Whether a setting is a table of gligabao.toml, which no flag and no variable can hold."""
     return getattr(field.annotation, "__origin__", None) is dict
@@ -124,7 +131,11 @@ def choices(field: FieldInfo) -> tuple[str, ...]:
 
 
 def _from_flags(flags: Mapping[str, object]) -> dict[str, _Stated]:
-    return {name: _Stated(value, f"flag {flag(name)}") for name, value in flags.items() if value is not None}
+    return {name: _Stated(value, f"flag {flag(name)}") for name, value in flags.items() if _is_given(name, value)}
+
+
+def _is_given(name: str, value: object) -> bool:
+    return value is not None and not (value == "" and name in PLACES)
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, _Stated]:
@@ -155,7 +166,7 @@ def _from_file(file: Path, *, required: bool) -> dict[str, _Stated]:
     if unknown := sorted(read.keys() - Config.model_fields.keys()):
         known = ", ".join(Config.model_fields)
         raise InvalidRequest(f"{file} has unknown settings: {', '.join(unknown)}; the settings are {known}")
-    return {name: _Stated(value, f"file {file}") for name, value in read.items()}
+    return {name: _Stated(value, f"file {file}") for name, value in read.items() if _is_given(name, value)}
 
 
 def _is_list(field: FieldInfo) -> bool:
@@ -174,4 +185,4 @@ def _masked(value: Any) -> str:
         return ", ".join(cast("tuple[str, ...]", value))
     if isinstance(value, dict):
         return ", ".join(cast("dict[str, object]", value))
-    return "" if value is None else _PASSWORD.sub(r"\1***@", str(value))
+    return "" if value is None else without_passwords(str(value))

@@ -144,14 +144,17 @@ def read_request(model: type[Asked], given: Mapping[str, object]) -> Asked:
 
 MODELS = ((ExportRequest, "validation"), (ImportRequest, "validation"), (ImportResponse, "serialization"))
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
+_OBJECT = {"schema": {"type": "object"}}
+_ONE_OBJECT = ("application/json", "application/ld+json")
 
 
 def described(parameters: Any, failures: Mapping[str, Any], answers: Any, security: Any) -> dict[str, Any]:
     """The two paths. `parameters` and `answers` make the query parameters and the JSON answer of a model, `security`
     what a scope asks for."""
     kinds = dict.fromkeys(format.media_type for format in FORMATS.values())
-    got = {"description": "The document.", "content": dict.fromkeys(kinds, _BINARY)}
-    document = {"application/json": {"schema": {"type": "object"}}, "application/x-ndjson": _BINARY}
+    content = {kind: _OBJECT if kind in _ONE_OBJECT else _BINARY for kind in kinds}
+    got = {"description": "The document.", "content": content}
+    document = {"application/json": _OBJECT, "application/x-ndjson": _BINARY}
     return {
         EXPORT_PATH: {
             "get": {

@@ -34,6 +34,7 @@ _UNUSABLE = {
     sqlite3.SQLITE_CANTOPEN: "can't be opened as a file",
     sqlite3.SQLITE_READONLY: "is read-only",
 }
+_FILES, _SERVERS = ("sqlite", "sqlite+pysqlite"), ("postgresql", "postgresql+psycopg")
 _NO_WAIT = sa.text("SET LOCAL synchronous_commit = off")
 
 
@@ -197,9 +198,12 @@ def _refuse_unusable(path: Path, failure: BaseException | None) -> None:
 def _read_url(url: str) -> URL:
     try:
         read = make_url(url)
-    except exc.ArgumentError:
-        raise InvalidRequest("db: can't be read as a file or as postgresql+psycopg://user:password@host/name") from None
-    if read.get_backend_name() not in ("sqlite", "postgresql"):
+    except (exc.ArgumentError, ValueError):
+        raise InvalidRequest(
+            "db: can't be read as a file or as postgresql+psycopg://user:password@host/name", param="db"
+        ) from None
+    is_file = read.drivername in _FILES and bool(read.database) and not read.host
+    if not is_file and read.drivername not in _SERVERS:
         raise InvalidRequest("db: must be a SQLite file or postgresql+psycopg://user:password@host/name", param="db")
     return read
 

@@ -27,6 +27,11 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     return {**inherited, "PYTHONPATH": str(ROOT), "GLIGABAO_HOME": str(home), "GLIGABAO_LLM": "none", **more}
 
 
+def asking(model_url: str, **more: str) -> dict[str, str]:
+    """What a process is told to ask the model at this address, beside `more`."""
+    return {"GLIGABAO_LLM": "openai", "GLIGABAO_LLM_BASE_URL": model_url, "GLIGABAO_LLM_MODEL": "qwen3", **more}
+
+
 class Stdio:
     """`gligabao stdio` with its pipes in our hands, in the handshake era unless told otherwise. `parent`: a command
     that runs the one after it, on its own pipes."""

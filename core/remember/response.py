@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -133,7 +134,7 @@ def image_response(known: KnownImage, of: RunOf, warnings: Sequence[str] = ()) -
         valid_at=known.valid_at,
         created_at=known.created_at,
         deduplicated=known.run_id != of.run_id,
-        warnings=list(warnings) or None,
+        warnings=_each_once(warnings),
     )
 
 
@@ -182,7 +183,7 @@ def respond(done: Sequence[Remembered], terms: Terms) -> Remembering:
         "entities": entities_of(done),
         "edges": edges_of(done),
         "invalidated_edges": invalidated_by(done),
-        "warnings": list(terms.warnings) or None,
+        "warnings": _each_once(terms.warnings),
         **terms.vectors,
     }
     if terms.messages is not None:
@@ -198,6 +199,11 @@ def respond(done: Sequence[Remembered], terms: Terms) -> Remembering:
         chunks=chunks_of(done),
         **common,
     )
+
+
+def _each_once(warnings: Sequence[str]) -> list[str] | None:
+    """Each warning once, with how often it was given: a list of 500 facts can break one rule 500 times."""
+    return [text if times == 1 else f"{text} ({times} times)" for text, times in Counter(warnings).items()] or None
 
 
 def entities_of(done: Iterable[Remembered]) -> list[EntityItem]:

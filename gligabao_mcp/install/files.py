@@ -7,7 +7,8 @@ import difflib
 import os
 import stat
 import tempfile
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,57 +56,72 @@ def read(path: Path) -> Configuration:
     """The file behind the path, also where that is a link; raises InvalidRequest for one that can't be read."""
     try:
         target = path.resolve()
-        return Configuration(target, target.read_bytes() if target.exists() else None)
+        if not target.exists():
+            return Configuration(target, None)
+        if not target.is_file():  # a pipe would be waited for, and a device replaced
+            raise InvalidRequest(f"{path} is no file")
+        return Configuration(target, target.read_bytes())
     except (OSError, RuntimeError) as error:
         raise _refused(path, "read", error) from None
 
 
 def replace(old: Configuration, text: str) -> Path | None:
-    """Puts the text in the place of the file in one step, which keeps its mode; where the old file is kept.
+    """Puts the text in the place of the file in one step, which keeps its mode and owner; where the old file is kept.
 
     Raises Changed when the file is no longer the one that was read, and InvalidRequest when it can't be written.
     """
-    path, new = old.path, old.encoded(text)
+    path = old.path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        mode = stat.S_IMODE(path.stat().st_mode) if old.raw is not None else PRIVATE
-        fresh = _beside(path, new, mode)
-        try:
+        was = None if old.raw is None else path.stat()
+        with _beside(path) as fresh:
+            _fill(fresh, old.encoded(text), was)
             if read(path).raw != old.raw:
                 raise Changed
-            backup = None if old.raw is None else _backup(path, old.raw, mode)
+            backup = None if old.raw is None else _backup(path, old.raw, was)
             os.replace(fresh, path)
-        except BaseException:
-            with suppress(OSError):
-                fresh.unlink()
-            raise
     except OSError as error:
         raise _refused(path, "written", error) from None
     return backup
 
 
-def _beside(path: Path, content: bytes, mode: int) -> Path:
-    """A file with the content in the same folder, on the disk for certain."""
+@contextmanager
+def _beside(path: Path) -> Generator[Path]:
+    """An empty file in the same folder, which is gone at the end unless it was moved away."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with open(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(descriptor)
-    os.chmod(name, mode)
-    return Path(name)
+    os.close(descriptor)
+    try:
+        yield Path(name)
+    finally:
+        with suppress(OSError):
+            os.unlink(name)
 
 
-def _backup(path: Path, content: bytes, mode: int) -> Path:
+def _fill(file: Path, content: bytes, like: os.stat_result | None) -> None:
+    """Writes the file, on the disk for certain, with the mode and the owner of another: who runs `sudo` must not take
+    a file away from its user."""
+    with file.open("wb") as opened:
+        opened.write(content)
+        opened.flush()
+        os.fsync(opened.fileno())
+    if like is None:
+        return
+    made = file.stat()
+    if (made.st_uid, made.st_gid) != (like.st_uid, like.st_gid):
+        os.chown(file, like.st_uid, like.st_gid)
+    file.chmod(stat.S_IMODE(like.st_mode))
+
+
+def _backup(path: Path, content: bytes, like: os.stat_result | None) -> Path:
     number = 1
     while True:
         backup = path.with_name(f"{path.name}.bak{number}")
         try:
-            descriptor = os.open(backup, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+            backup.touch(PRIVATE, exist_ok=False)
         except FileExistsError:
             number += 1
             continue
-        with open(descriptor, "wb") as file:
-            file.write(content)
+        _fill(backup, content, like)
         return backup
 
 

@@ -11,17 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from core.access import PREFIX
 from core.errors import InvalidRequest
 from gligabao_mcp.install import files
 from gligabao_mcp.install.change import installed, removed
 from gligabao_mcp.install.clients import Client, Machine
 from gligabao_mcp.install.entries import Entry, Http, Stdio, entry, launched
 from gligabao_mcp.install.texts import Unreadable
-from gligabao_mcp.settings import load, place, variable
+from gligabao_mcp.settings import PLACES, load, place, variable, without_passwords
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_PLACES = ("home", "db", "vectors", "trajectory_dir")
+# A token of ours could be one, were it not for what it begins with.
+_VARIABLE = re.compile(rf"(?!{PREFIX})[A-Za-z_][A-Za-z0-9_]*")
+# Without a user, a query or a fragment; its path is the group.
+_ADDRESS = re.compile(r"https?://(?:[^\s/@?#:\[\]]+|\[[0-9a-f:.]+\])(?::\d{1,5})?(/[^\s@?#]*)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Plan:
     entry: Entry | None
     """None: the server is taken out."""
     secrets: Sequence[str] = ()
-    """What is not to be shown on a terminal."""
+    """Values that are not to be shown on a terminal."""
 
     @property
     def path(self) -> tuple[str, str]:
@@ -53,11 +56,11 @@ class Plan:
             raise InvalidRequest(f"{old.path}: {error}; nothing was written.{self.hidden(by_hand)}") from None
 
     def hidden(self, text: str) -> str:
-        """The text with the values of secrets masked."""
+        """The text as a terminal may show it."""
         for secret in self.secrets:
             for written in (secret, json.dumps(secret, ensure_ascii=False)[1:-1]):
                 text = text.replace(written, "***")
-        return text
+        return without_passwords(text)
 
 
 def plan(client: Client, given: Mapping[str, Any]) -> Plan:
@@ -69,7 +72,7 @@ def plan(client: Client, given: Mapping[str, Any]) -> Plan:
         return Plan(client, file, given["name"], None)
     copied = {name: _value(name) for name in given["copied"]}
     env = _settings_as_variables(given) | copied
-    server = _http(given, env) if given["url"] else _stdio(given, env)
+    server = _stdio(given, env) if given["url"] is None else _http(given, env)
     return Plan(client, file, given["name"], entry(client, server), tuple(copied.values()))
 
 
@@ -95,24 +98,25 @@ def _machine() -> Machine:
 def _http(given: Mapping[str, Any], env: Mapping[str, str]) -> Http:
     if env or given["passed_on"]:
         raise InvalidRequest("--http: a server that runs has its settings already; give none here", param="http")
-    from urllib.parse import urlsplit
+    token = cast("str | None", given["token_env"])
+    return Http(_endpoint(given["url"]), "" if token is None else _checked(token, "--token-env"))
 
+
+def _endpoint(url: str) -> str:
+    """The address of the MCP endpoint on a server whose address is given with a path or without one."""
     from gligabao_mcp.http import MCP_PATH
 
-    url = cast("str", given["url"])
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        parts = urlsplit("")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidRequest("--http: must be an address like http://127.0.0.1:7878/v1/gb/mcp", param="http")
-    token = cast("str", given["token_env"] or "")
-    whole_url = url if parts.path.strip("/") else url.rstrip("/") + MCP_PATH
-    return Http(whole_url, _checked(token, "--token-env") if token else "")
+    address = _ADDRESS.fullmatch(url)
+    if address is None:
+        raise InvalidRequest(
+            "--http: must be an address like http://127.0.0.1:7878/v1/gb/mcp, without a password or a query",
+            param="http",
+        )
+    return url if (address[1] or "").strip("/") else url.rstrip("/") + MCP_PATH
 
 
 def _stdio(given: Mapping[str, Any], env: Mapping[str, str]) -> Stdio:
-    if given["token_env"]:
+    if given["token_env"] is not None:
         raise InvalidRequest("--token-env: goes with --http", param="token_env")
     command, args = launched(given["launcher"], _extras(given), shared=given["project"])
     return Stdio(command, args, env, [_checked(name, "--env") for name in given["passed_on"]])
@@ -132,7 +136,7 @@ def _settings_as_variables(given: Mapping[str, Any]) -> dict[str, str]:
     """The settings that were given as flags, checked; places by their full path, for a client starts anywhere."""
     from core.config import Config
 
-    flags = {name: given[name] for name in Config.model_fields if given.get(name) is not None}
+    flags = {name: given[name] for name in Config.model_fields if given.get(name) not in (None, "")}
     load(flags, {})
     return {variable(name): _spelled(name, value) for name, value in flags.items()}
 
@@ -142,8 +146,8 @@ def _spelled(name: str, value: object) -> str:
         return str(value).lower()
     if isinstance(value, tuple):
         return ",".join(cast("tuple[str, ...]", value))
-    is_place = name in _PLACES and "://" not in str(value)
-    return str(place(Path(str(value)), name)) if is_place else str(value)
+    text = str(value).removeprefix("sqlite:///")
+    return str(place(Path(text), name)) if name in PLACES and "://" not in text else str(value)
 
 
 def _checked(name: str, flag: str) -> str:

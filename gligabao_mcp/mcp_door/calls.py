@@ -8,12 +8,14 @@ from typing import Any
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
+from starlette.requests import ClientDisconnect
 
 from core.events import called_as_tool
 from gligabao_mcp.callers import Caller, caller_of, parse_for
 from gligabao_mcp.conversation import Conversation, Launch, Rules, Signals, resolve_session, resolve_user
 from gligabao_mcp.errors import failure
 from gligabao_mcp.handle import CoreHandle
+from gligabao_mcp.hanging_up import unless_gone
 from gligabao_mcp.mcp_door.arguments import read_arguments
 from gligabao_mcp.mcp_door.fitted import fitted
 from gligabao_mcp.mcp_door.links import source_links
@@ -61,10 +63,13 @@ class ToolCalls:
         conversation = resolve_session(signals, self.rules, mint=_keeps_session(operation))
         try:
             parsed = self._parsed(caller_of(context.request), operation, arguments, signals, conversation)
-            body = await self._run(context, operation, parsed, minted=conversation.source == "minted")
+            run = self._run(context, operation, parsed, minted=conversation.source == "minted")
+            body = await unless_gone(context.request, run)
             body = fitted(body, arguments, self.result_tokens)
             self._count(operation.name, None)
             return success(body, conversation, source_links(parsed.request, body))
+        except ClientDisconnect:
+            return types.CallToolResult(content=[], is_error=True)  # nobody reads it
         except Exception as failed:
             shown = failure(failed)
             self._count(operation.name, shown.code)

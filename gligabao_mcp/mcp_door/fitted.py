@@ -19,6 +19,8 @@ ENVELOPE = 200
 _FACTS = ("edges", "entities")
 # Other lists that may be long; what a model needs first comes first.
 _OTHERS = ("invalidated_edges", "messages", "chunks", "blocks")
+# What went wrong is told before what went well, in at most this part of the room.
+_WARNED = 1 / 4
 
 
 def fitted(body: Body, arguments: Mapping[str, Any], limit: int) -> Body:
@@ -31,7 +33,7 @@ def fitted(body: Body, arguments: Mapping[str, Any], limit: int) -> Body:
     rows = _without_copies(_rows(body))
     if fitting.fits(whole := _with_rows(body, rows), room):
         return whole
-    lists: dict[str, Items] = {name: rows[name] for name in (*_FACTS, *_OTHERS) if rows.get(name)}
+    lists: dict[str, Items] = {name: rows[name] for name in ("warnings", *_FACTS, *_OTHERS) if rows.get(name)}
     if not lists:
         return body
     all_facts = Rest(*_read_at(body, arguments, lists), *_ids(lists))
@@ -67,7 +69,10 @@ def _kept(lists: Mapping[str, Items], room: int) -> dict[str, Items]:
     """The items of each list that fit, all lists together. What would never fit is shortened: whoever follows the
     cursor gets on."""
     lists = {name: _shortened(items, room // 2) for name, items in lists.items()}
-    kept, left = _kept_facts(lists.get("edges", ()), lists.get("entities", ()), room)
+    warnings = lists.get("warnings", ())
+    warned = warnings[: fitting.how_many(warnings, int(room * _WARNED))]
+    kept, left = _kept_facts(lists.get("edges", ()), lists.get("entities", ()), room - sum(fitting.costs(warned)))
+    kept["warnings"] = warned
     for name in _OTHERS:
         items = lists.get(name, ())
         kept[name] = items[: fitting.how_many(items, left)]
@@ -83,7 +88,8 @@ def _shortened(items: Items, room: int) -> Items:
 
 
 def _kept_facts(edges: Items, entities: Items, room: int) -> tuple[dict[str, Items], int]:
-    """The first facts with the entities at their ends, then further entities, and the room that is left."""
+    """The first facts with the entities at their ends, then further entities, and the room that is left. One row at
+    least, whatever it takes."""
     price = dict(zip((entity["id"] for entity in entities), fitting.costs(entities), strict=True))
     named: set[int] = set()
     count = 0
@@ -95,10 +101,12 @@ def _kept_facts(edges: Items, entities: Items, room: int) -> tuple[dict[str, Ite
         named |= ends
         count += 1
     for entity_id in (entity_id for entity_id in price if entity_id not in named):
-        if price[entity_id] > room:
+        if price[entity_id] > room and (count or named):
             break
         room -= price[entity_id]
         named.add(entity_id)
+    if edges and not count and not named:
+        count, room = 1, room - fitting.tokens_of(edges[0])
     return {"edges": edges[:count], "entities": [e for e in entities if e["id"] in named]}, room
 
 

@@ -68,6 +68,7 @@ async def test_nothing_is_redirected(handle: CoreHandle, settings: Config) -> No
         ),
         ({"host": "::1"}, ("[::1]:7878", "localhost"), ("[::2]",)),
         (PUBLIC, ("192.168.1.5:7878", "[fe80::1]:80", "localhost"), ("memory.example.com", "0x7f.1.example")),
+        ({**PUBLIC, "host": "*"}, ("10.0.0.2:1", "localhost"), ("any.example.com", "evil.example:7878")),
         ({**PUBLIC, "host": "nas.lan"}, ("nas.lan", "nas.lan:7878", "10.0.0.2"), ("other.lan", "anas.lan", "nas.lan.")),
         (
             {"allowed_hosts": ("Memory.example.com",)},
@@ -127,6 +128,19 @@ def test_pages_are_let_in_as_the_settings_say(
 ) -> None:
     assert [origin for origin in taken if not lets_in(origin, settings)] == []
     assert [origin for origin in refused if lets_in(origin, settings)] == []
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", ["Host", "Origin"])
+async def test_of_a_header_that_comes_twice_each_has_to_be_let_in(
+    handle: CoreHandle, settings: Config, name: str
+) -> None:
+    """A server behind or before this one may go by the other."""
+    here, there = ("127.0.0.1", "evil.example") if name == "Host" else ("http://localhost", "https://evil.example")
+    async with http_client(handle, settings) as rest:
+        for values in ((here, there), (there, here)):
+            answer = await rest.get("/healthz", headers=[(name, value) for value in values])
+            assert answer.json()["code"] == f"{name.lower()}_refused"
 
 
 def test_a_page_of_the_server_itself_is_let_in() -> None:

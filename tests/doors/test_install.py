@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import json
 import os
 import re
@@ -143,6 +144,19 @@ async def test_what_is_written_starts_a_server(home: Path) -> None:
     assert (home / "my mémoire" / "gligabao.db").exists()
 
 
+def test_places_are_named_by_their_full_path(home: Path) -> None:
+    """A client starts the server anywhere."""
+    assert run("cursor", "--home", "memory", "--db", "sqlite:///my.db", "--vectors", "s3://bucket/v").exit_code == 0
+    project = home / "project"
+    assert server(home, "cursor")["env"] == {
+        "GLIGABAO_HOME": str(project / "memory"),
+        "GLIGABAO_DB": str(project / "my.db"),
+        "GLIGABAO_VECTORS": "s3://bucket/v",
+    }
+    assert run("vscode", "--home", "", "--llm-model", "").exit_code == 0
+    assert "env" not in server(home, "vscode")
+
+
 @pytest.mark.parametrize("client", ["claude-code", "cursor", "vscode", "codex"])
 def test_a_project_gets_what_is_the_same_on_every_machine(home: Path, client: str) -> None:
     assert run(client, "--project").exit_code == 0
@@ -186,6 +200,10 @@ def test_a_server_that_runs_is_named_by_its_address(home: Path) -> None:
     assert server(home, "vscode")["headers"] == {"Authorization": "Bearer ${env:TOKEN}"}
     assert server(home, "codex")["bearer_token_env_var"] == "TOKEN"
     assert "takes no address" in run("claude-desktop", "--http", "http://127.0.0.1:7878").stderr
+    for address in ("https://memory.example.com/", "http://[::1]:7878", "HTTP://nas:1/v1/gb/mcp", "http://nas/memory/"):
+        assert run("cursor", "--http", address).exit_code == 0
+        path = "" if address.count("/") > 3 else "/v1/gb/mcp"
+        assert server(home, "cursor")["url"] == (address if path == "" else address.rstrip("/") + path)
 
 
 def test_keys_go_by_name_and_are_copied_only_when_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,6 +215,8 @@ def test_keys_go_by_name_and_are_copied_only_when_asked(home: Path, monkeypatch:
     assert "expands no variables" in run("claude-desktop", "--env", "ANTHROPIC_API_KEY").stderr
     shown = run("claude-desktop", "--copy-env", "ANTHROPIC_API_KEY", "--dry-run")
     assert ("***" in shown.output, "sk-secret" in shown.output) == (True, False)
+    shown = run("cursor", "--db", "postgresql://me:sk-secret@host/name", "--dry-run")
+    assert ("me:***@host" in shown.output, "sk-secret" in shown.output) == (True, False)
     run("claude-desktop", "--copy-env", "ANTHROPIC_API_KEY")
     assert server(home, "claude-desktop")["env"] == {"ANTHROPIC_API_KEY": "sk-secret"}
     assert stat.S_IMODE(written(home, "claude-desktop").stat().st_mode) == 0o600
@@ -208,6 +228,13 @@ def test_keys_go_by_name_and_are_copied_only_when_asked(home: Path, monkeypatch:
         (["--name", "my server"], "--name:"),
         (["--http", "localhost:7878"], "--http:"),
         (["--http", "http://[::1"], "--http:"),
+        (["--http", ""], "--http:"),
+        (["--http", "http://me:sk-secret@127.0.0.1:7878"], "--http:"),
+        (["--http", "http://127.0.0.1:7878?x=1"], "--http:"),
+        (["--http", "http://127.0.0.1:7878/#x"], "--http:"),
+        (["--http", "http://my host:7878"], "--http:"),
+        (["--http", "http://127.0.0.1:7878", "--token-env", ""], "--token-env:"),
+        (["--http", "http://127.0.0.1:7878", "--token-env", "gbt_sk0secret"], "--token-env:"),
         (["--http", "http://127.0.0.1:7878", "--llm", "local"], "--http:"),
         (["--token-env", "TOKEN"], "--token-env:"),
         (["--env", "KEY=sk-secret"], "--env:"),
@@ -484,3 +511,40 @@ def test_a_place_that_cannot_be_written_is_a_sentence(home: Path) -> None:
     folder.mkdir()
     assert run("cursor", "--file", str(folder)).exit_code == 2
     assert os.listdir(folder) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names")
+def test_what_is_no_file_is_neither_waited_for_nor_replaced(home: Path) -> None:
+    pipe = home / "pipe.json"
+    os.mkfifo(pipe)
+    for arguments in ([], ["--dry-run"], ["--remove"]):
+        refused = run("cursor", "--file", str(pipe), *arguments)
+        assert (refused.exit_code, refused.stderr) == (2, f"gligabao: {pipe} is no file\n")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root writes for others")
+def test_a_file_stays_with_its_user(home: Path) -> None:
+    """As with `sudo gligabao install`."""
+    file = written(home, "claude-code")
+    file.write_text("{}", "utf-8")
+    os.chown(file, 4242, 4343)
+    file.chmod(0o600)
+    assert run("claude-code").exit_code == 0
+    for path in (file, file.with_name(f"{file.name}.bak1")):
+        found = path.stat()
+        assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (4242, 4343, 0o600)
+
+
+def test_a_disk_that_is_full_leaves_the_file_and_nothing_beside_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = written(home, "claude-code")
+    file.write_text("{}", "utf-8")
+
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    refused = run("claude-code")
+    assert (refused.exit_code, "can't be written (No space left on device)" in refused.stderr) == (2, True)
+    assert [path.name for path in home.iterdir() if path.name.startswith(".")] == [file.name]
+    assert file.read_text("utf-8") == "{}"

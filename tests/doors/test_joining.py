@@ -10,16 +10,19 @@ from typing import Any
 import httpx2
 import pytest
 
+from core.config import Config
 from core.errors import GligabaoError
 from core.progress import Progress
 from gligabao_mcp import joining
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.operations import FORGET, REMEMBER, parse
+from gligabao_mcp.wiring import open_core
 from tests import wire as api
 from tests.wire import Slow, Wire
 
 pytestmark = pytest.mark.anyio
 
+ALICE = {"name": "Alice", "type": "person", "description": ""}
 NOTHING = api.chat(json.dumps({"entities": [], "edges": []}))
 
 
@@ -47,11 +50,10 @@ async def given_up(task: asyncio.Task[Any]) -> None:
     assert task.cancelled()
 
 
-async def ended(handle: CoreHandle, run_id: int = 1) -> None:
-    """Returns when the run has."""
-    core = await handle.core()
+async def ended() -> None:
+    """Returns when no run goes any more."""
     async with asyncio.timeout(30):
-        while not (record := await core.runs.run(run_id)) or record.status == "started":
+        while any(task.get_name() == REMEMBER.name for task in asyncio.all_tasks()):
             await asyncio.sleep(0.01)
 
 
@@ -100,7 +102,7 @@ async def test_an_answer_that_nobody_got_is_given_to_who_asks_again_and_once(
     await asked(slow)
     await given_up(first)
     slow.let()
-    await ended(handle)
+    await ended()
     assert (await call(handle, session_id="s"))["artifact_id"] == 1
     assert len(wire.asked) == 1
     assert (await call(handle, session_id="s"))["artifact_id"] == 2, "the answer was told: now it is told anew"
@@ -114,7 +116,7 @@ async def test_an_answer_that_nobody_got_is_kept_for_a_while(
     await asked(slow)
     await given_up(first)
     slow.let()
-    await ended(handle)
+    await ended()
     assert (await call(handle))["artifact_id"] == 2
 
 
@@ -123,10 +125,39 @@ async def test_what_was_forgotten_meanwhile_is_told_anew(handle: CoreHandle, slo
     await asked(slow)
     await given_up(first)
     slow.let()
-    await ended(handle)
+    await ended()
     forget: Mapping[str, Any] = {"user_id": "u1", "scope": "artifact", "id": 1}
     await handle.run(FORGET, parse(FORGET, forget))
     assert (await call(handle))["artifact_id"] == 2
+
+
+async def test_nobody_joins_a_run_of_another_user(handle: CoreHandle, slow: Slow) -> None:
+    first = call(handle, session_id="s")
+    await asked(slow)
+    await given_up(first)
+    other = call(handle, session_id="s", user_id="u2")
+    slow.let()
+    await ended()
+    assert (await other)["remember_run_id"] == 2
+    assert (await call(handle, session_id="s", user_id="u2"))["remember_run_id"] == 3
+    assert (await call(handle, session_id="s"))["remember_run_id"] == 1
+
+
+async def test_a_text_whose_vectors_wait_is_stored_and_not_told_anew(settings: Config, wire: Wire) -> None:
+    assert settings.home is not None
+    (settings.home / "vectors").write_text("in the way")
+    vectors = {"embedder": "openai", "embedding_base_url": f"{wire.url}/v1", "embedding_dimensions": 2}
+    config = settings.model_copy(update=vectors)
+    handle = CoreHandle(lambda: open_core(config))
+    slow = Slow(api.chat(json.dumps({"entities": [ALICE], "edges": []})))
+    wire.says(slow, api.embeddings(lambda _: [1.0, 0.0]))
+    first = call(handle)
+    await asked(slow)
+    await given_up(first)
+    slow.let()
+    await ended()
+    assert (await call(handle))["artifact_id"] == 1
+    await handle.close()
 
 
 async def test_a_run_that_failed_is_begun_anew(handle: CoreHandle, wire: Wire) -> None:
@@ -137,7 +168,7 @@ async def test_a_run_that_failed_is_begun_anew(handle: CoreHandle, wire: Wire) -
     await asked(fails)
     await given_up(first)
     fails.let()
-    await ended(handle)
+    await ended()
     assert (await call(handle, session_id="s"))["artifact_id"] == 1
 
 
@@ -174,7 +205,7 @@ async def test_a_text_that_waits_for_its_turn_is_kept_too(handle: CoreHandle, wi
     assert soft == {"remember_run_id": 2, "state": "queued"}
     slow.let()
     await before
-    await ended(handle, 2)
+    await ended()
     assert (await call(handle))["remember_run_id"] == 2
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from core.config import Config
 from tests import wire as api
-from tests.processes import PATIENCE, Stdio, served, stdio
+from tests.processes import PATIENCE, Stdio, asking, served, stdio
 from tests.wire import Slow, Wire
 
 EDGE = {"source": "Alice", "target": "Paris", "relation": "lives in"}
@@ -47,12 +47,6 @@ def left(server: Stdio, how: str) -> float:
     return time.monotonic() - begun
 
 
-def asking(settings: Config, **more: str) -> dict[str, str]:
-    """What a process is given to ask the scripted model."""
-    model = {"GLIGABAO_LLM": "openai", "GLIGABAO_LLM_BASE_URL": settings.llm_base_url, "GLIGABAO_LLM_MODEL": "m"}
-    return model | more
-
-
 @posix
 @pytest.mark.parametrize("how", WAYS)
 def test_an_idle_process_leaves_at_once_and_closes_its_memory(tmp_path: Path, how: str) -> None:
@@ -74,7 +68,7 @@ def test_a_text_that_is_read_when_its_process_leaves_is_ended_by_the_next(
     slow = Slow(NOTHING)
     wire.says(slow)
     wire.always(NOTHING)
-    more = asking(settings, GLIGABAO_TOOLS="full")
+    more = asking(settings.llm_base_url, GLIGABAO_TOOLS="full")
     with stdio(settings.home, parent=host_of(how), **more) as server:
         server.initialize()
         server.send("tools/call", {"name": "remember", "arguments": {"text": "Alice lives in Paris."}}, 2)
@@ -127,7 +121,7 @@ def test_a_server_that_leaves_ends_the_text_of_a_client_that_it_could_not_wait_f
     assert home is not None
     slow = Slow(NOTHING)
     wire.says(slow)
-    with served(home, **asking(settings)) as (url, process), ThreadPoolExecutor(1) as client:
+    with served(home, **asking(settings.llm_base_url)) as (url, process), ThreadPoolExecutor(1) as client:
         told = client.submit(httpx2.post, f"{url}/v1/gb/remember", json={"user_id": "u1", "text": "A."}, timeout=60)
         assert slow.asked.wait(PATIENCE)
         process.send_signal(signal.SIGTERM)
@@ -169,7 +163,9 @@ def test_the_first_text_after_a_cold_start_waits_for_no_download(settings: Confi
     assert settings.home is not None
     wire.says(NOTHING)
     empty = {name: str(settings.home / "empty") for name in ("HOME", "XDG_CACHE_HOME", "HF_HOME")}
-    with stdio(settings.home, parent=(sys.executable, "-c", CUT_OFF), **asking(settings, **empty)) as server:
+    with stdio(
+        settings.home, parent=(sys.executable, "-c", CUT_OFF), **asking(settings.llm_base_url, **empty)
+    ) as server:
         server.initialize()
         assert server.call("remember", text="Alice lives in Paris.")["artifact_id"] == 1
         assert server.close() == 0

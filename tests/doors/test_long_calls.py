@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
+import httpx2
 import mcp_types as types
 import pytest
 from mcp import Client
@@ -20,7 +21,8 @@ from gligabao_mcp.mcp_door.server import create_mcp_server
 from gligabao_mcp.wiring import open_core
 from tests import wire as api
 from tests.doors.matrix import WAYS, Tools
-from tests.processes import launch, served, stdio
+from tests.handshake import Connection, content_of, shake_hands
+from tests.processes import asking, launch, served, stdio
 from tests.wire import Said, Slow, Wire
 
 pytestmark = pytest.mark.anyio
@@ -169,8 +171,7 @@ async def test_who_asked_for_progress_is_told_the_stage_and_the_chunk(tools: Too
 async def test_who_did_not_ask_for_progress_is_told_nothing(wire: Wire, settings: Config) -> None:
     assert settings.home is not None
     wire.always(READ)
-    more = {"GLIGABAO_LLM": "openai", "GLIGABAO_LLM_BASE_URL": settings.llm_base_url, "GLIGABAO_LLM_MODEL": "m"}
-    with stdio(settings.home, **more) as server:
+    with stdio(settings.home, **asking(settings.llm_base_url)) as server:
         server.initialize()
         assert server.call("remember", **TOLD)["artifact_id"] == 1
         assert server.close() == 0
@@ -208,11 +209,52 @@ async def test_a_question_given_up_stops_its_model_call(tools: Tools, wire: Wire
     assert (await tools.done("query", **ASKED))["answer"] == "In Paris."
 
 
+async def test_a_connection_that_breaks_is_a_call_given_up(settings: Config, wire: Wire) -> None:
+    """C092, C097: over HTTP in the handshake era a client whose connection breaks can say nothing of it."""
+    assert settings.home is not None
+    first, second = Slow(READ), Slow(ANSWERED)
+    wire.says(first, second)
+    with served(settings.home, **asking(settings.llm_base_url)) as (url, _):
+        connection = await shake_hands(url)
+        await broken_off(connection, first, "remember", TOLD)
+        first.let()
+        told = content_of(await connection.call("remember", **TOLD))
+        await broken_off(connection, second, "query", ASKED)
+        with anyio.fail_after(30):
+            while not wire.hung_up:
+                await anyio.sleep(0.02)
+    assert (told["artifact_id"], told["remember_run_id"]) == (1, 1)
+    assert len(wire.asked) == 2
+
+
+async def test_over_rest_a_question_given_up_stops_its_model_call(settings: Config, wire: Wire) -> None:
+    """C097: cancel stops model calls."""
+    assert settings.home is not None
+    slow = Slow(ANSWERED)
+    wire.says(READ, slow)
+    with served(settings.home, **asking(settings.llm_base_url)) as (url, _):
+        async with httpx2.AsyncClient(base_url=url, timeout=30) as client, anyio.create_task_group() as tasks:
+            await client.post("/v1/gb/remember", json={"user_id": "u1", **TOLD})
+            tasks.start_soon(lambda: client.post("/v1/gb/query", json={"user_id": "u1", **ASKED}))
+            await asked(slow)
+            tasks.cancel_scope.cancel()
+        with anyio.fail_after(30):
+            while not wire.hung_up:
+                await anyio.sleep(0.02)
+
+
+async def broken_off(connection: Connection, slow: Slow, tool: str, arguments: dict[str, Any]) -> None:
+    """Calls a tool, and breaks the connection once the model was asked."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: connection.call(tool, **arguments))
+        await asked(slow)
+        tasks.cancel_scope.cancel()
+
+
 async def test_no_answer_is_sent_twice_nor_after_its_call_was_given_up(wire: Wire, settings: Config) -> None:
     """C097: on the bytes of a pipe."""
     assert settings.home is not None
-    more = {"GLIGABAO_LLM": "openai", "GLIGABAO_LLM_BASE_URL": settings.llm_base_url, "GLIGABAO_LLM_MODEL": "m"}
-    with stdio(settings.home, **more) as server:
+    with stdio(settings.home, **asking(settings.llm_base_url)) as server:
         server.initialize()
         for number in range(2, 22):
             slow = Slow(READ)
@@ -237,13 +279,7 @@ async def test_a_run_that_was_answered_with_its_id_outlives_the_process(settings
     slow = Slow(READ)
     wire.says(slow)
     wire.always(READ)
-    more = {
-        "GLIGABAO_LLM": "openai",
-        "GLIGABAO_LLM_BASE_URL": settings.llm_base_url,
-        "GLIGABAO_LLM_MODEL": "m",
-        "GLIGABAO_TOOLS": "full",
-        "GLIGABAO_TOOL_ANSWER_SECONDS": "0.2",
-    }
+    more = asking(settings.llm_base_url, GLIGABAO_TOOLS="full", GLIGABAO_TOOL_ANSWER_SECONDS="0.2")
     with stdio(settings.home, **more) as server:
         server.initialize()
         soft = server.call("remember", **TOLD, session_id="s")

@@ -18,6 +18,8 @@ from core.remember.request import RememberRequest
 from core.remember.response import RememberResponse
 from gligabao_mcp.offline import keep_inside
 from gligabao_mcp.wiring import open_core, providers_for
+from tests.processes import stdio
+from tests.wire import Wire, chat
 
 pytestmark = pytest.mark.anyio
 
@@ -107,3 +109,24 @@ def test_offline_what_is_on_this_machine_may_be_used(settings: dict[str, Any]) -
     assert {name: getattr(kept, name) for name in settings if not name.endswith("_key")} == {
         name: value for name, value in settings.items() if not name.endswith("_key")
     }
+
+
+# Logs -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", ["info", "debug"])
+def test_no_log_holds_a_text_or_a_key_however_much_is_logged(tmp_path: Path, wire: Wire, level: str) -> None:
+    """Clients of HTTP log addresses, those of models whole requests."""
+    wire.always(chat('{"entities": [{"name": "Quixzelda", "type": "person", "description": ""}], "edges": []}'))
+    model = {"GLIGABAO_LLM": "openai", "GLIGABAO_LLM_MODEL": "m", "GLIGABAO_LLM_BASE_URL": f"{wire.url}/v1"}
+    model["GLIGABAO_EMBEDDER"] = "none"
+    secrets = {"OPENAI_API_KEY": "quixkey", "GLIGABAO_EVENT_WEBHOOK_URL": f"{wire.url}/quixhook"}
+    with stdio(tmp_path, "--log-level", level, **model, **secrets) as server:
+        server.initialize()
+        server.call("remember", text="Quixzelda lives in Quixburg.")
+        server.call("query", query="Where is the quixpassword?", answer=False)
+        assert server.close() == 0
+        logged = b"".join(server.errors).decode()
+    assert "Quixburg" in str(wire.bodies), "the model was asked"
+    assert '"type": "query"' in logged, "what happens is told"
+    assert "quix" not in logged.lower()

@@ -6,7 +6,7 @@ import pytest
 
 from core.config import Config
 from gligabao_mcp.handle import CoreHandle
-from gligabao_mcp.rates import DEFAULT_PER_MINUTE, MAX_CALLERS, Rate, limit_of
+from gligabao_mcp.rates import DEFAULT_PER_MINUTE, FEW_CALLERS, Rate, limit_of
 from gligabao_mcp.wiring import open_core
 from tests.bearer import made
 from tests.doors.conftest import http_client
@@ -60,7 +60,18 @@ def test_a_caller_who_waits_as_told_is_let_in() -> None:
 def test_callers_who_are_gone_take_no_room() -> None:
     now = 0.0
     rate = Rate(600, lambda: now)
-    for n in range(2 * MAX_CALLERS):
+    for n in range(2 * FEW_CALLERS):
         now += 0.01
         assert rate.wait(f"address {n}") == 0
-    assert len(rate._full_at) <= MAX_CALLERS  # pyright: ignore[reportPrivateUsage]
+    assert len(rate._full_at) <= FEW_CALLERS  # pyright: ignore[reportPrivateUsage]
+
+
+def test_a_crowd_that_is_still_there_is_not_looked_through_with_each_request() -> None:
+    rate = Rate(1, lambda: 0.0)
+    kept, looked_through = rate._full_at, 0  # pyright: ignore[reportPrivateUsage]
+    for n in range(3 * FEW_CALLERS):
+        assert rate.wait(f"address {n}") == 0
+        looked_through += kept is not rate._full_at  # pyright: ignore[reportPrivateUsage]
+        kept = rate._full_at  # pyright: ignore[reportPrivateUsage]
+    assert looked_through == 2
+    assert rate.wait("address 0") > 0, "nobody who still waits is forgotten"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from core.browse.artifacts import ArtifactRequest, artifact
 from core.config import Config
 from gligabao_mcp.wiring import open_core
+from tests.handshake import content_of, shake_hands
 from tests.processes import launch, served
 
 pytestmark = pytest.mark.anyio
@@ -232,42 +233,16 @@ async def test_the_source_is_kept_with_the_artifact(here: Place) -> None:
 
 async def test_a_conversation_goes_on_after_a_restart(tmp_path: Path) -> None:
     """C098: session forgotten after a restart."""
+    told = {**TOLD, "session_id": "chat-1"}
     with served(tmp_path) as (url, _):
-        old = await initialized(url)
-        assert (await remembered(url, old, "chat-1")).status_code == 200
+        old = await shake_hands(url)
+        assert content_of(await old.call("remember", **told))["artifact_id"] == 1
     with served(tmp_path) as (url, _):
-        assert (await remembered(url, old, "chat-1")).status_code == 404, "so that the client opens a new one"
-        new = await initialized(url)
-        assert (await remembered(url, new, "chat-1")).status_code == 200
+        assert (await replace(old, url=url).call("remember", **told)).status_code == 404, "the client opens a new one"
+        new = await shake_hands(url)
+        assert content_of(await new.call("remember", **told))["artifact_id"] == 2
         async with httpx2.AsyncClient(base_url=url) as http:
             known = (await http.get("/v1/gb/sessions/chat-1", params={"user_id": "local"})).json()
             shown = (await http.get("/v1/gb/artifacts/1", params={"user_id": "local"})).json()
-    assert old != new
     assert known["artifacts"]["total"] == 2
     assert (shown["session_id"], shown["session_source"]) == ("chat-1", "argument")
-
-
-ACCEPT = {"accept": "application/json, text/event-stream"}
-
-
-async def initialized(url: str) -> str:
-    """A transport session, opened as a client of the handshake era does it: its id."""
-    params = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    }
-    async with httpx2.AsyncClient(headers=ACCEPT, timeout=30) as http:
-        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
-        opened = (await http.post(f"{url}/v1/gb/mcp", json=message)).headers["mcp-session-id"]
-        ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        await http.post(f"{url}/v1/gb/mcp", json=ready, headers={"mcp-session-id": opened})
-    return opened
-
-
-async def remembered(url: str, connection: str, session_id: str) -> httpx2.Response:
-    """The answer to a call of remember in a transport session."""
-    params = {"name": "remember", "arguments": {**TOLD, "session_id": session_id}}
-    message = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
-    async with httpx2.AsyncClient(headers={**ACCEPT, "mcp-session-id": connection}, timeout=30) as http:
-        return await http.post(f"{url}/v1/gb/mcp", json=message)

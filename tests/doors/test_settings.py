@@ -8,7 +8,7 @@ import pytest
 
 from core.config import Config
 from core.errors import InvalidRequest
-from gligabao_mcp.settings import load
+from gligabao_mcp.settings import PLACES, load
 from tests.requirements import requirement
 
 
@@ -51,6 +51,15 @@ def test_a_flag_moves_the_folder_the_file_is_read_from(home: Path, tmp_path: Pat
     other.mkdir()
     write(other, "port = 5\n")
     assert load({"home": str(other)}, environ(home)).config.port == 5
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_an_empty_place_is_not_the_working_folder(home: Path, name: str) -> None:
+    """`--home "$DATA"` of a script in which nobody set DATA."""
+    write(home, f"{name} = ''\n")
+    settings = load({name: ""}, environ(home))
+    assert getattr(settings.config, name) == getattr(load({}, environ(home)).config, name)
+    assert settings.sources[name] == ("environment GLIGABAO_HOME" if name == "home" else "default")
 
 
 def test_the_file_may_be_elsewhere_and_must_be_there_then(home: Path, tmp_path: Path) -> None:
@@ -163,6 +172,20 @@ def test_the_url_of_a_webhook_is_a_secret(home: Path) -> None:
     settings = load({}, environ(home, GLIGABAO_EVENT_WEBHOOK_URL="https://hooks.test/key-1"))
     assert ("event_webhook_url", "(set)", "environment GLIGABAO_EVENT_WEBHOOK_URL") in settings.shown()
     assert "key-1" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("stated", "shown"),
+    [
+        ("postgresql+psycopg://me:secret@host/name", "postgresql+psycopg://me:***@host/name"),
+        ("postgresql+psycopg://me:sec@ret@host/name", "postgresql+psycopg://me:***@host/name"),
+        ("postgresql://host/name?user=me&password=secret&x=1", "postgresql://host/name?user=me&password=***&x=1"),
+        ("postgresql://me@host:5432/name", "postgresql://me@host:5432/name"),
+        ("folder/my.db", "folder/my.db"),
+    ],
+)
+def test_the_password_of_a_database_is_never_shown(home: Path, stated: str, shown: str) -> None:
+    assert ("db", shown, "flag --db") in load({"db": stated}, environ(home)).shown()
 
 
 @requirement("embed.dimensions")

@@ -400,7 +400,11 @@ def test_a_token_is_printed_once_listed_without_itself_and_revoked(tmp_path: Pat
     [
         (("create", "--user", ""), "user_id: must be 1 to 128 bytes"),
         (("create", "--user", "u1", "--scope", "root"), "scope: must be some of read, write, admin"),
+        (("create", "--user", "caf\udce9"), "user_id: must be UTF-8"),
+        (("create", "--user", "u1", "--scope", ""), "scope: must be some of read, write, admin"),
         (("create", "--user", "u1", "--expires", "soon"), "expires: must be a span such as 90d"),
+        (("create", "--user", "u1", "--expires", ""), "expires: must be a span such as 90d"),
+        (("create", "--user", "u1", "--expires", "0d"), "expires: must lie in the future"),
         (("revoke", "7"), "id: no token has this id"),
     ],
 )

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from core.config import Config
-from core.errors import NewerDatabase, StorageBusy
+from core.errors import InvalidRequest, NewerDatabase, StorageBusy
 from gligabao_mcp.wiring import open_core
 from storage import database as rules
 from storage.database import Database
@@ -125,3 +125,21 @@ async def test_the_data_folder_is_closed_to_others_and_db_names_another_file(tmp
         assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
     async with open_core(Config(db=str(tmp_path / "elsewhere" / "my memory.db"))):
         assert (tmp_path / "elsewhere" / "my memory.db").exists()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("sqlite://", "sqlite:///", "sqlite://host/x.db", "sqlite+aiosqlite:///x.db", "mysql://u:secret@h/x"),
+        *("postgresql+asyncpg://u:secret@h/x", "postgresql+psycopg://u:secret@h:port/x", "postgres://u:secret@h/x"),
+        *("nothing", "://"),
+    ],
+)
+def test_what_is_no_database_of_ours_is_a_sentence_and_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidRequest, match=r"^db: (must be a SQLite file|can't be read as a file) or") as refusal:
+        Database(url)
+    assert (refusal.value.param, "secret" in refusal.value.message) == ("db", False)
+    assert list(tmp_path.iterdir()) == []
