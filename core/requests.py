@@ -137,6 +137,8 @@ Label = Annotated[
     str | None, BeforeValidator(_unset), AfterValidator(lambda v: v and _label(v)), WithJsonSchema(_STRING)
 ]
 SessionId = Label
+# The id of a row or a session: models write the one as a number and as a string.
+RowOrSession = Annotated[Label, BeforeValidator(lambda v: str(v) if type(v) is int else v)]
 Spoken = Annotated[str, AfterValidator(_spoken)]
 Instant = Annotated[
     datetime | None,

@@ -129,8 +129,8 @@ class TokenCheck:
     def _refused(self, error: Exception, connection: HTTPConnection) -> Response:
         response = rest.answer(failure(error))
         if isinstance(error, Unauthorized):
-            response.headers["WWW-Authenticate"] = (
-                f'Bearer error="invalid_token", scope="read write", '
-                f'resource_metadata="{self._resource.metadata_url(connection)}"'
-            )
+            # Who sent nothing is not told that it was wrong (RFC 6750, 3.1).
+            wrong = 'error="invalid_token", ' if "authorization" in connection.headers else ""
+            metadata = self._resource.metadata_url(connection)
+            response.headers["WWW-Authenticate"] = f'Bearer {wrong}scope="read write", resource_metadata="{metadata}"'
         return response

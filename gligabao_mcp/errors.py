@@ -215,6 +215,8 @@ _WRONG = {
     "int_type": "must be a whole number",
     "int_parsing": "must be a whole number",
     "int_from_float": "must be a whole number",
+    "int_parsing_size": "must be a whole number of fewer digits",
+    "finite_number": "must be a number",
     "float_type": "must be a number",
     "float_parsing": "must be a number",
     "list_type": "must be a list",

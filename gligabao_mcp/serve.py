@@ -100,11 +100,15 @@ def _on_hang_up(leave: Callable[[int, FrameType | None], None]) -> Generator[Non
 def _listen(host: str, port: int) -> socket.socket:
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address[:2], family=family, backlog=2048)
+        listening = socket.create_server(address[:2], family=family, backlog=2048)
+    except socket.gaierror as error:
+        raise InvalidRequest(f"can't listen on {host}:{port}: {error.strerror}", param="host") from None
     except OSError as error:
         raise InvalidRequest(
             f"can't listen on {host}:{port}: {os.strerror(error.errno) if error.errno else error}"
         ) from None
+    # Where a socket does not say that it is TCP, asyncio leaves Nagle's algorithm on: 40 ms for each answer.
+    return socket.socket(family, listening.type, socket.IPPROTO_TCP, listening.detach())
 
 
 def _announce(config: Config, port: int, tokens: Sequence[Token]) -> None:

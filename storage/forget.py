@@ -125,7 +125,7 @@ def _going(connection: Connection, dataset_id: int, order: Order) -> _Going:
     roots = set(connection.execute(sa.select(a.c.id).where(a.c.dataset_id == dataset_id, named)).scalars())
     going = _Going(_with_parts(connection, roots), session=str(order.target) if order.scope == "session" else None)
     if not roots and not (going.session and _has_links(connection, dataset_id, going.session)):
-        raise NotFound(f"there is no {order.scope} {order.target} in the dataset")
+        raise NotFound(f"id: there is no such {order.scope} in the dataset", param="id")
     going.edges = _unsupported(connection, t.edge_artifacts, t.edge_artifacts.c.edge_id, going.artifacts)
     lonely = _unsupported(connection, t.entity_artifacts, t.entity_artifacts.c.entity_id, going.artifacts)
     going.entities = lonely - _ends_of_others(connection, lonely, going.edges)
@@ -137,7 +137,7 @@ def _require_row(connection: Connection, dataset_id: int, order: Order) -> None:
     mine = (table.c.id == number(order)) & (table.c.dataset_id == dataset_id)
     row = connection.execute(sa.select(table).where(mine)).one_or_none()
     if row is None:
-        raise NotFound(f"there is no {order.scope} {order.target} in the dataset")
+        raise NotFound(f"id: there is no such {order.scope} in the dataset", param="id")
     if order.scope == "artifact" and row.kind == "chunk":
         raise InvalidRequest(f"id: is a chunk of artifact {row.parent_id}; forget that one", param="id")
 
@@ -324,8 +324,8 @@ def _forget_datasets(connection: Connection, order: Order) -> Removal:
     select = sa.select(d.c.id, d.c.name, d.c.head_seq).where(mine).order_by(d.c.id)
     found = connection.execute(select if order.dry_run else select.with_for_update()).all()
     if not found:
-        which = f"dataset {order.dataset!r}" if order.scope == "dataset" else "dataset"
-        raise UnknownDataset(f"no {which} for this user")
+        missing = "dataset: not found" if order.scope == "dataset" else "scope: the user has no dataset"
+        raise UnknownDataset(missing, param="dataset" if order.scope == "dataset" else "scope")
     ids = [int(row.id) for row in found]
     counts = _counts(connection, ids)
     word = digest(order, counts, [list(row) for row in found])

@@ -37,7 +37,7 @@ def order_dataset(connection: Connection, order: Order) -> Dataset:
     select = DATASET.where(t.datasets.c.user_id == order.user_id, t.datasets.c.name == order.dataset)
     row = connection.execute(select if order.dry_run else select.with_for_update()).one_or_none()
     if row is None:
-        raise UnknownDataset(f"no dataset {order.dataset!r} for this user")
+        raise UnknownDataset("dataset: not found", param="dataset")
     return dataset_of(row)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from core import fitting
 from core.browse.artifacts import ArtifactRequest, ArtifactsRequest, artifact, artifacts
@@ -17,7 +17,7 @@ from core.browse.requests import InDataset, MaybeId, Paged, Words
 from core.browse.sessions import SessionRequest, SessionsRequest, session, sessions
 from core.core import Core
 from core.errors import NotFound
-from core.requests import Label, Request, Response, row_id
+from core.requests import Label, Request, Response, RowOrSession, row_id
 
 What = Literal["datasets", "sessions", "artifacts", "entities", "edges"]
 # Tokens for what stands around the rows: counts, a cursor, and what a door adds.
@@ -29,8 +29,7 @@ AROUND = 100
 class BrowseRequest(Paged, InDataset):
     what: Annotated[What, Field(description="artifacts are remembered texts, edges are facts.")]
     id: Annotated[
-        Label,
-        BeforeValidator(lambda v: str(v) if type(v) is int else v),
+        RowOrSession,
         Field(description="All of this one: its id or session_id."),
     ] = None
     words: Annotated[Words, Field(description="Only what holds all of these words.")] = None
@@ -123,13 +122,22 @@ async def _row(core: Core, request: BrowseRequest, stated: str, room: int) -> di
     """All of the row, with as many of the rows around it as fit."""
     if request.offset:
         return text_from(await _shown(core, request, stated, 1), request.offset, room)
-    row = await _shown(core, request, stated, AROUND)
+    most = AROUND
+    row = await _shown(core, request, stated, most)
+    while not fitting.fits(row, room) and most > 1:
+        # A little less than their share, for rows differ in length: once more where those that come first are long.
+        most = max(1, most * room * 9 // (fitting.tokens_of(row) * 10))
+        row = await _shown(core, request, stated, most)
     if fitting.fits(row, room):
         return row
-    # A little less than their share, for rows differ in length.
-    share = room * 9 / (fitting.tokens_of(row) * 10)
-    row = await _shown(core, request, stated, max(1, int(AROUND * share)))
-    return row if fitting.fits(row, room) else cut(row, room)
+    return _cut_session(row, room) if request.what == "sessions" else cut(row, room)
+
+
+def _cut_session(row: dict[str, Any], room: int) -> dict[str, Any]:
+    """A session of which one artifact alone is too long. It stays, cut: what follows it is got by next_cursor."""
+    artifacts = row["artifacts"]
+    room -= fitting.tokens_of({**row, "artifacts": {**artifacts, "items": []}})
+    return {**row, "artifacts": {**artifacts, "items": [fitting.shortened(item, room) for item in artifacts["items"]]}}
 
 
 async def _shown(core: Core, request: BrowseRequest, stated: str, most: int) -> dict[str, Any]:

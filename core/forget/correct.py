@@ -9,7 +9,8 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from core.core import Core
-from core.errors import Conflict, InvalidRequest, NotFound, Stale, UnknownDataset
+from core.datasets import find_dataset
+from core.errors import Conflict, InvalidRequest, NotFound, Stale
 from core.extraction import CALLER, RawEdge, RawEntity, read_extraction
 from core.graph import Artifact, Dataset, Edge, Entity, Extraction, GraphChange, StatedEdge, Stored, Verdict
 from core.query.subgraph import Match
@@ -98,9 +99,8 @@ async def correct(core: Core, request: CorrectRequest) -> CorrectResponse:
 
 async def _attempt(core: Core, request: CorrectRequest) -> Stored:
     """The correction, decided on the fact as it is now."""
-    dataset = await core.graph.dataset(request.user_id, request.dataset)
-    if dataset is None:
-        raise UnknownDataset(f"no dataset {request.dataset!r} for this user")
+    dataset = await find_dataset(core, request.user_id, request.dataset)
+    assert dataset is not None  # it was named
     edge, ends = await _fact(core, dataset, request.edge_id)
     now = core.clock()
     if request.restate is None:

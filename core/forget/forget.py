@@ -12,7 +12,7 @@ from core.core import Core
 from core.errors import ConfirmationRequired
 from core.forget.request import DRY_RUN, Counts, rows_in
 from core.ports import Order, Removal, Scope
-from core.requests import USER_ID, DatasetName, Label, Request, Response, UserId, row_id
+from core.requests import USER_ID, DatasetName, Label, Request, Response, RowOrSession, UserId, row_id
 from core.wire import Time
 
 # What a person can take in at a glance; more has to be said twice.
@@ -30,7 +30,7 @@ class ForgetRequest(Request):
         ),
     ]
     id: Annotated[
-        int | str | None,
+        RowOrSession,
         WithJsonSchema({"type": ["integer", "string"]}),
         Field(description="The id of the row, or the session_id. Not for scope dataset and user."),
     ] = None
@@ -48,7 +48,7 @@ class ForgetRequest(Request):
                 raise ValueError(f"id: can't be given with scope {self.scope}")
             if self.scope == "user" and "dataset" in self.model_fields_set:
                 raise ValueError("dataset: can't be given with scope user, which is all of them")
-        elif self.id is None or self.id == "":
+        elif self.id is None:
             raise ValueError(f"id: is required with scope {self.scope}")
         elif self.scope in _WITH_ID and row_id(self.id) is None:
             raise ValueError(f"id: must be the number of the {self.scope}")
@@ -57,9 +57,7 @@ class ForgetRequest(Request):
     @property
     def target(self) -> int | str | None:
         """The id as it is looked up."""
-        if self.scope in _WITH_ID and self.id is not None:
-            return row_id(self.id)
-        return None if self.id is None else str(self.id)
+        return row_id(self.id) if self.scope in _WITH_ID and self.id is not None else self.id
 
 
 class ForgetResponse(Response):

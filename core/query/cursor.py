@@ -17,6 +17,8 @@ from core.text import clean
 from core.times import read_instant, rfc3339, utc
 
 MAX_CURSOR = 8192
+MAX_ROWS = 10_000
+"""Entities, and facts: a database asks for so many ids at once, and a cursor that was made up can claim more."""
 _MAX_JSON = 256 * 1024
 
 
@@ -44,6 +46,11 @@ class Rest:
     def without(self, entities: Iterable[int], edges: Iterable[int]) -> Rest:
         """The rest without these rows."""
         return replace(self, entities=_but(self.entities, entities), edges=_but(self.edges, edges))
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether no cursor can hold it."""
+        return max(len(self.entities), len(self.edges)) > MAX_ROWS or len(self.cursor()) > MAX_CURSOR
 
     def first_half(self) -> Rest:
         """The first half of the entities and of the facts."""
@@ -86,6 +93,6 @@ def _ids(steps: object) -> tuple[int, ...]:
     if not isinstance(steps, list) or any(type(step) is not int for step in stated):
         raise TypeError
     ids = tuple(accumulate(stated))
-    if not all(0 < i <= MAX_ID for i in ids):
+    if not all(0 < i <= MAX_ID for i in ids) or len({*ids}) < len(ids) or len(ids) > MAX_ROWS:
         raise ValueError
     return ids

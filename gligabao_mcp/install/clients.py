@@ -24,23 +24,20 @@ class Machine:
     def app_data(self) -> Path:
         """Where desktop applications keep the user's settings."""
         if self.platform == "win32":
-            return self._folder("APPDATA", "AppData/Roaming")
+            return self.folder("APPDATA", "AppData/Roaming")
         if self.platform == "darwin":
             return self.home / "Library" / "Application Support"
-        return self._folder("XDG_CONFIG_HOME", ".config")
+        return self.folder("XDG_CONFIG_HOME", ".config")
 
     @property
     def local_app_data(self) -> Path:
         """Where Windows keeps what belongs to this machine alone."""
-        return self._folder("LOCALAPPDATA", "AppData/Local")
+        return self.folder("LOCALAPPDATA", "AppData/Local")
 
-    def _folder(self, variable: str, default: str) -> Path:
+    def folder(self, variable: str, default: str) -> Path:
+        """The folder that a variable names, else its default in the home folder."""
         stated = self.environ.get(variable, "")
         return Path(stated) if stated else self.home / default
-
-    def stated(self, variable: str, default: str) -> Path:
-        """The folder that a variable of the client names, else its default in the home folder."""
-        return self._folder(variable, default)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +63,11 @@ class Client:
 
 def _claude_desktop(machine: Machine) -> Path:
     name = "claude_desktop_config.json"
-    packaged = sorted(machine.local_app_data.glob("Packages/Claude_*/LocalCache/Roaming/Claude"))
-    if machine.platform == "win32" and packaged:
-        # The packaged application sees this folder under the name of the other one, and reads no other.
-        return next((folder for folder in packaged if (folder / name).exists()), packaged[0]) / name
+    if machine.platform == "win32":
+        packaged = sorted(machine.local_app_data.glob("Packages/Claude_*/LocalCache/Roaming/Claude"))
+        if packaged:
+            # The packaged application sees this folder under the name of the other one, and reads no other.
+            return next((folder for folder in packaged if (folder / name).exists()), packaged[0]) / name
     return machine.app_data / "Claude" / name
 
 
@@ -84,7 +82,7 @@ CLIENTS: Mapping[str, Client] = {
     ),
     "claude-code": Client(
         title="Claude Code",
-        file=lambda machine: machine.stated("CLAUDE_CONFIG_DIR", "") / ".claude.json",
+        file=lambda machine: machine.folder("CLAUDE_CONFIG_DIR", "") / ".claude.json",
         project_file=".mcp.json",
         format=Json(),
         typed=True,
@@ -112,7 +110,7 @@ CLIENTS: Mapping[str, Client] = {
     ),
     "codex": Client(
         title="Codex",
-        file=lambda machine: machine.stated("CODEX_HOME", ".codex") / "config.toml",
+        file=lambda machine: machine.folder("CODEX_HOME", ".codex") / "config.toml",
         project_file=".codex/config.toml",
         format=Toml(),
         container="mcp_servers",

@@ -47,7 +47,9 @@ class Completions:
             case "entity":
                 found = await self._names(context, dataset, typed)
                 # In a URI a name that is a number would be read as an id.
-                return found.model_copy(update={"values": [name for name in found.values if not is_row(name)]})
+                values = [name for name in found.values if not is_row(name)]
+                total = (found.total or 0) - len(found.values) + len(values)
+                return found.model_copy(update={"values": values, "total": total})
             case "session":
                 body = await self.browsing.show(context, "sessions", dataset=dataset, limit=MAX_LIMIT)
                 begin_so = _beginning(typed, [item["session_id"] for item in body["items"]])

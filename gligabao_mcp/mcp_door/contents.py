@@ -46,6 +46,8 @@ class ContentsOf:
         return [_markdown(uri, await page(address))]
 
     async def _artifact(self, uri: str, at: Address) -> Contents:
+        if not is_row(at.id):
+            raise NotFound("uri: not found")
         body = await self._show("artifact", dataset=at.dataset, artifact_id=at.id)
         page = _markdown(uri, pages.artifact_page(at.dataset, body))
         return [page, *await self._image(uri, at.dataset, body["image"])] if "image" in body else [page]

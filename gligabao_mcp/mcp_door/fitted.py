@@ -8,7 +8,7 @@ from typing import Any
 
 from core import fitting
 from core.datasets import DEFAULT_DATASET
-from core.query.cursor import MAX_CURSOR, Rest
+from core.query.cursor import Rest
 from core.times import read_instant, read_moment
 
 Body = dict[str, Any]
@@ -19,6 +19,8 @@ ENVELOPE = 200
 _FACTS = ("edges", "entities")
 # Other lists that may be long; what a model needs first comes first.
 _OTHERS = ("invalidated_edges", "messages", "chunks", "blocks")
+# Of a run that is too long as a whole: how each of its steps went (REST and the command line show it).
+_FOR_PEOPLE = ("stages", "parameters")
 # What went wrong is told before what went well, in at most this part of the room.
 _WARNED = 1 / 4
 
@@ -30,6 +32,7 @@ def fitted(body: Body, arguments: Mapping[str, Any], limit: int) -> Body:
     room = limit - ENVELOPE
     if fitting.fits(body, room):
         return body
+    body = {name: part for name, part in body.items() if name not in _FOR_PEOPLE}
     rows = _without_copies(_rows(body))
     if fitting.fits(whole := _with_rows(body, rows), room):
         return whole
@@ -135,6 +138,6 @@ def _read_at(body: Body, arguments: Mapping[str, Any], lists: Mapping[str, Items
 def _cursor(rest: Rest, room: int) -> str:
     """The cursor; where it would be too long itself, of the first rows only. A long text that was remembered can have
     so many."""
-    while len(cursor := rest.cursor()) > MAX_CURSOR or not fitting.fits(cursor, max(room, 100)):
+    while rest.is_too_long or not fitting.fits(rest.cursor(), max(room, 100)):
         rest = rest.first_half()
-    return cursor
+    return rest.cursor()

@@ -17,7 +17,11 @@ def success(
 ) -> types.CallToolResult:
     """The response body, with the session it belongs to, and links for hosts that open them."""
     session = {} if conversation.session_id is None else {"session_id": conversation.session_id}
-    return _result({**session, **body, "session_source": conversation.source}, links, is_error=False)
+    whole = {**session, **body}
+    # A run tells of the session that it was told in: how this call's was found says nothing of it.
+    if whole.get("session_id") == conversation.session_id or conversation.source == "minted":
+        whole["session_source"] = conversation.source
+    return _result(whole, links, is_error=False)
 
 
 def error(shown: Failure) -> types.CallToolResult:

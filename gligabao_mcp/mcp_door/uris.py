@@ -8,6 +8,8 @@ from typing import Literal
 
 from mcp.shared.uri_template import UriTemplate
 
+from core.text import clean
+
 Kind = Literal["artifact", "entity", "session"]
 
 DATASETS = "gligabao://datasets"
@@ -43,10 +45,15 @@ def read_uri(uri: str) -> Address | None:
     Address(kind='session', dataset='my data', id='chat/1')
     """
     for kind, template in TEMPLATES.items():
-        # A part that is empty would be taken for one that is not given.
-        if (found := template.match(uri)) and all(found.values()):
+        if (found := template.match(uri)) and all(map(_names_something, found.values())):
             return Address(kind, str(found["dataset"]), str(found["id"]))
     return None
+
+
+def _names_something(part: object) -> bool:
+    """Whether a request takes the part as it is. One that is empty, or is once it is cleaned, would count as not given:
+    another dataset would be read, or all of a list."""
+    return bool(part) and clean(part)[0] == part
 
 
 def is_row(stated: str) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from core.browse.artifacts import ArtifactRequest, ArtifactsRequest, artifact, artifacts
+from core.browse.browse import BrowseRequest, browse
 from core.browse.datasets import DatasetsRequest, datasets
 from core.browse.edges import EdgeRequest, EdgesRequest, edge, edges
 from core.browse.entities import EntitiesRequest, EntityRequest, entities, entity
@@ -16,6 +18,7 @@ from core.browse.excerpt import EXCERPT, excerpt
 from core.browse.sessions import SessionRequest, SessionsRequest, session, sessions
 from core.core import Core
 from core.errors import InvalidRequest, NotFound, UnknownDataset
+from core.fitting import tokens_of
 from core.forget.merge import MergeRequest, merge
 from core.remember.remember import remember
 from core.remember.request import RememberRequest
@@ -370,6 +373,15 @@ async def test_a_dataset_that_is_not_there_is_no_empty_list(core: Core) -> None:
             await listing
 
 
+async def test_many_datasets_are_not_all_named_in_an_error(core: Core) -> None:
+    for number in range(13):
+        await tell_facts(core, WORKS, dataset=f"d{number:02}")
+    with pytest.raises(UnknownDataset) as failure:
+        await edges(core, edges_of(dataset="lost"))
+    named = ", ".join(f"d{number:02}" for number in range(10))
+    assert failure.value.message == f"dataset: not found; the datasets of this user are {named}, 3 more"
+
+
 async def test_pages_show_everything_once_while_new_rows_come_in(core: Core) -> None:
     for n in range(7):
         await tell_facts(core, stated(f"A{n}", "knows", f"B{n}"), session_id=f"s{n}", dataset=f"d{n}", text=f"t{n}")
@@ -461,3 +473,31 @@ async def test_what_was_told_in_the_future_of_a_filter_is_left_out(core: Core) -
         == await texts(core, since=tomorrow)
         == []
     )
+
+
+# For a model: no longer than a result may be ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", [500, 1_000, 2_000])
+async def test_a_session_shows_its_artifacts_page_by_page_however_long_they_are(core: Core, limit: int) -> None:
+    short, long = "Bo owns a kiln.", "\u6f22\U0001f389" * 120
+    told = [await tell_facts(core, WORKS, text=text, session_id="s1") for text in (*[short] * 8, *[long] * 8)]
+    small = replace(core, config=core.config.model_copy(update={"tool_result_tokens": limit}))
+    shown: list[int] = []
+    cursor: str | None = None
+    while not shown or cursor:
+        request = BrowseRequest(user_id="u1", what="sessions", id="s1", cursor=cursor)
+        row = (await browse(small, request)).body()["row"]
+        assert tokens_of(row) <= limit
+        shown += [item["id"] for item in row["artifacts"]["items"]]
+        assert row["artifacts"]["items"], "the newest are long, the others short: some fit in any case"
+        cursor = row["artifacts"].get("next_cursor")
+    assert shown == [one.artifact_id for one in reversed(told)]
+
+
+async def test_a_row_comes_with_as_many_rows_around_it_as_fit(core: Core) -> None:
+    told = [stated("Bo", "owns", f"Kiln {i}", description="so " * (3 if i < 60 else 300)) for i in range(90)]
+    bo = (await tell_facts(core, *told)).edges[0].source_id
+    row = (await browse(core, BrowseRequest(user_id="u1", what="entities", id=str(bo)))).body()["row"]
+    assert len(row["edges"]["items"]) > 5, "those learned last are the long ones"
+    assert row["edges"]["next_cursor"]

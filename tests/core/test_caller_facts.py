@@ -114,8 +114,7 @@ async def test_what_does_not_fit_is_left_out_and_said(plain: Core, model: Script
     assert [e.target for e in told.edges] == ["loom", "van"]
     assert told.warnings == [
         "left out an entity without a name",
-        "left out an edge without a source, a target or a relation",
-        "left out an edge without a source, a target or a relation",
+        "left out an edge without a source, a target or a relation (2 times)",
         "left out a date that can't be read",
         "dropped the end of an edge that lay before its start",
     ]

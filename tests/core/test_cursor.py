@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from core.core import Core
 from core.errors import InvalidRequest
-from core.query.cursor import Rest
+from core.query.cursor import MAX_ROWS, Rest
 from core.query.query import QueryRequest, query
 from gligabao_mcp.providers.scripted import ScriptedModel
 from tests.core.test_reading_the_past import at
@@ -21,7 +22,7 @@ from tests.facts import edge, tell, tell_facts, verdict, verdicts
 pytestmark = pytest.mark.anyio
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
-IDS = st.lists(st.integers(1, 2**63 - 1), max_size=200).map(tuple)
+IDS = st.lists(st.integers(1, 2**63 - 1), max_size=200, unique=True).map(tuple)
 
 
 @given(dataset=st.text(min_size=1, max_size=40).filter(lambda s: s.isprintable()), entities=IDS, edges=IDS)
@@ -33,6 +34,14 @@ def test_a_cursor_says_what_it_was_made_of(dataset: str, entities: tuple[int, ..
 def test_a_cursor_of_neighbouring_rows_is_short() -> None:
     rest = Rest("main", NOW, tuple(range(900, 1000)), tuple(range(5000, 4900, -1)))
     assert len(rest.cursor()) < 120
+
+
+async def test_the_longest_cursor_is_read(plain: Core) -> None:
+    await tell_facts(plain, edge("Alice", "lives_in", "Paris"))
+    whole = Rest("main", NOW, tuple(range(1, MAX_ROWS + 1)), tuple(range(1, MAX_ROWS + 1)))
+    assert not whole.is_too_long
+    assert await rest(plain, datetime.now(UTC), whole.entities, whole.edges) == "Alice (None), Paris (None), Paris"
+    assert replace(whole, edges=(*whole.edges, MAX_ROWS + 1)).is_too_long
 
 
 def packed(text: str) -> str:
@@ -55,6 +64,8 @@ def packed(text: str) -> str:
         packed('["main", "2026-07-01T00:00:00Z", [1, -1], []]'),
         packed(f'["main", "2026-07-01T00:00:00Z", [{2**63}], []]'),
         packed('["a\\u0000", "2026-07-01T00:00:00Z", [1], []]'),
+        packed('["main", "2026-07-01T00:00:00Z", [1, 0], []]'),
+        packed(f'["main", "2026-07-01T00:00:00Z", [], [{"1," * MAX_ROWS}1]]'),
         packed("[" * 100_000),
         packed(f'["main", "2026-07-01T00:00:00Z", [1], [{"1," * 1_000_000}1]]'),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,6 +57,34 @@ def test_an_image_with_many_words_is_cut_between_its_blocks() -> None:
     assert shown["blocks"] == blocks[: shown["shown"]["blocks"]]
 
 
+def test_what_went_wrong_is_told_before_what_went_well_and_leaves_room_for_it() -> None:
+    warnings = [f"part {i}: left out a date that can't be read" for i in range(500)]
+    facts = {"entities": [], "edges": [edge(i) for i in range(1, 100)], "invalidated_edges": [*range(1, 900)]}
+    shown = fitted({"artifact_id": 1, **facts, "warnings": warnings}, ARGUMENTS, 2_000)
+    assert tokens_of(shown) <= 2_000
+    assert shown["warnings"] == warnings[: shown["shown"]["warnings"]]
+    assert 5 < len(shown["warnings"]) < 40
+    assert len(shown["edges"]) > 5
+    assert shown["total"] == {"warnings": 500, "edges": 99, "invalidated_edges": 899}
+
+
+def test_a_run_that_is_too_long_is_shown_without_its_steps() -> None:
+    facts = {"entities": [entity(1)], "edges": [edge(i) for i in range(1, 100)], "invalidated_edges": [*range(1, 900)]}
+    stages = {f"stage {i}": {"status": "succeeded", "inference_ids": [*range(300)]} for i in range(9)}
+    run = {"state": "succeeded", "stages": stages, "parameters": {"text_bytes": 9}, "response": facts}
+    shown = fitted(run, ARGUMENTS, 1_000)
+    assert tokens_of(shown) <= 1_000
+    assert shown.keys() == {"state", "response", "shown", "total", "cursor"}
+    assert fitted(run, ARGUMENTS, tokens_of(run) + 200) is run
+
+
+def test_what_no_room_is_left_for_still_gets_on() -> None:
+    facts = {"entities": [entity(1)], "edges": [edge(1)], "invalidated_edges": [*range(1, 9)]}
+    shown = fitted({"note": "long " * 1_000, **facts, "warnings": ["One."]}, ARGUMENTS, 500)
+    assert (shown["entities"], shown["edges"], shown["invalidated_edges"]) == ([entity(1)], [], [])
+    assert Rest.read(shown["cursor"]).edges == (1,)
+
+
 def test_an_answer_stays_whole_whatever_its_evidence() -> None:
     body = {"answer": "Because. " * 100, "evidence": {"entities": [], "edges": [edge(i) for i in range(1, 100)]}}
     assert fitted(body, ARGUMENTS, 1_000)["answer"] == body["answer"]
@@ -74,6 +103,25 @@ def test_a_fact_of_a_clock_that_is_ahead_is_not_lost() -> None:
     ahead = {"created_at": "2090-01-01T00:00:00Z"}
     body = {"evidence": {"entities": [], "edges": [edge(i) | ahead for i in range(1, 100)]}}
     assert Rest.read(fitted(body, ARGUMENTS, 1_000)["cursor"]).known_at.year == 2090
+
+
+@pytest.mark.parametrize("limit", [500, 700, 1_000, 8_000])
+def test_the_longest_names_and_the_smallest_parts_get_on_too(limit: int) -> None:
+    name = "\u6f22" * 333
+    everyone = [{"id": i, "name": name, "type": name, "description": name * 9} for i in range(1, 7)]
+    ends = {"source": name, "target": name, "relation": name, "description": name * 9}
+    edges = [edge(i, i, i + 1) | ends for i in range(1, 6)]
+    seen: list[tuple[str, int]] = []
+    waiting, arguments = Rest("work", NOW, tuple(range(1, 7)), tuple(range(1, 6))), ARGUMENTS
+    while waiting.rows:
+        rows = {"entities": [everyone[i - 1] for i in waiting.entities], "edges": [edges[i - 1] for i in waiting.edges]}
+        part = fitted({"evidence": rows}, arguments, limit)
+        assert tokens_of(part) <= limit
+        seen += [(kind, row["id"]) for kind in ("edges", "entities") for row in part["evidence"][kind]]
+        before, waiting = waiting.rows, Rest.read(part["cursor"]) if "cursor" in part else Rest("work", NOW)
+        assert waiting.rows < before, "whoever follows the cursor gets on"
+        arguments = {"cursor": part.get("cursor", "")}
+    assert sorted(seen) == [*(("edges", i) for i in range(1, 6)), *(("entities", i) for i in range(1, 7))]
 
 
 LENGTHS = st.integers(0, 60) | st.integers(0, 3_000)

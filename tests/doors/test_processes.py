@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,6 +17,7 @@ import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 
+from gligabao_mcp.serve import _listen  # pyright: ignore[reportPrivateUsage]
 from tests.processes import COMMAND, ROOT, environment, served, stdio
 from tests.requirements import requirement
 
@@ -77,6 +80,24 @@ def _curl(url: str, payload: dict[str, Any]) -> dict[str, Any]:
 
 
 # A library that counts tokens, is imported during a call and talks in every way that there is.
+@pytest.mark.anyio
+async def test_answers_over_http_are_sent_at_once() -> None:
+    """With Nagle's algorithm each would wait 40 ms until its client has acknowledged the head."""
+    seen: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    class Connection(asyncio.Protocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            accepted: socket.socket = transport.get_extra_info("socket")
+            seen.set_result(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    listening = _listen("127.0.0.1", 0)
+    async with await asyncio.get_running_loop().create_server(Connection, sock=listening):
+        _, writer = await asyncio.open_connection(*listening.getsockname())
+        assert await seen
+        writer.close()
+        await writer.wait_closed()
+
+
 TALKATIVE = """
 import os, subprocess, sys
 print("hello from print")

@@ -151,7 +151,8 @@ async def test_many_names_are_counted_and_the_first_hundred_shown(client: Client
 
 async def test_a_name_that_reads_as_an_id_is_not_offered_for_a_uri(client: Client) -> None:
     await told(client, "2024", "2024 report")
-    assert (await completed(client, ENTITIES, "id", "20")).values == ["2024 report"]
+    offered = await completed(client, ENTITIES, "id", "20")
+    assert (offered.values, offered.total, offered.has_more) == (["2024 report"], 1, False)
     assert set((await topics(client, "20")).values) == {"2024", "2024 report"}
 
 

@@ -145,6 +145,11 @@ async def test_an_unknown_argument_is_named_with_those_that_there_are(tools: Too
         ("browse", {"what": "edges", "id": 1, "words": "hearsay"}, "words: can't be given with id"),
         ("forget", {"scope": "hearsay"}, "scope: must be one of 'artifact', 'entity', 'edge', 'session', 'run', "),
         ("remember_status", {"remember_run_id": "hearsay"}, "remember_run_id: must be a whole number"),
+        ("remember_status", {"remember_run_id": "9" * 5_000}, "remember_run_id: must be a whole number"),
+        ("remember_status", {"remember_run_id": 1.5}, "remember_run_id: must be a whole number"),
+        ("forget", {"scope": "edge", "id": [1]}, "id: must be a string"),
+        ("forget", {"scope": "session", "id": "hearsay", "dry_run": True}, "id: there is no such session in the data"),
+        ("forget", {"scope": "dataset", "dataset": "hearsay"}, "dataset: not found"),
         ("remember_status", {}, "remember_run_id: is required"),
     ],
 )
@@ -208,6 +213,13 @@ async def test_the_host_names_the_conversation(tools: Tools) -> None:
     assert (told["session_id"], told["session_source"]) == ("vscode:c1", "meta")
     other = await replace(tools, meta={"threadId": "t1"}).done("remember", **TOLD)
     assert other["session_source"] == tools.way.session_source, "threadId is a word that anybody may use"
+
+
+async def test_a_run_tells_the_session_it_was_told_in_and_not_where_this_call_was_made(tools: Tools) -> None:
+    told = await tools.done("remember", **TOLD, session_id="s1")
+    run = await tools.done("remember_status", remember_run_id=told["remember_run_id"])
+    assert run["session_id"] == "s1"
+    assert "session_source" not in run
 
 
 # Failures and calls that are given up ---------------------------------------------------------------------------------
