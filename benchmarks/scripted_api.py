@@ -9,7 +9,7 @@ import re
 import struct
 import threading
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -44,10 +44,14 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # whoever asked has been killed
+            super().handle()
+
     def do_POST(self) -> None:
         length = int(self.headers["content-length"])
         sent = self.rfile.read(length)
-        if len(sent) < length:  # whoever asked has been killed
+        if len(sent) < length:
             self.close_connection = True
             return
         body = json.loads(sent)

@@ -139,9 +139,14 @@ _TALLY: ContextVar[Tally | None] = ContextVar("tally", default=None)
 _TOOL: ContextVar[str | None] = ContextVar("tool", default=None)
 
 
-def called_as_tool(name: str) -> None:
-    """Says that what this task does from here on is a call of an MCP tool."""
-    _TOOL.set(name)
+@contextmanager
+def called_as_tool(name: str) -> Generator[None]:
+    """What is done inside the block, and in the tasks that it starts, is a call of an MCP tool."""
+    token = _TOOL.set(name)
+    try:
+        yield
+    finally:
+        _TOOL.reset(token)
 
 
 def tool_called() -> str | None:

@@ -1,4 +1,4 @@
-"""Bearer tokens over HTTP: where they are asked for, every route asks, REST and MCP alike."""
+"""Bearer tokens over HTTP: where they are asked for, every route asks but those of `is_public`, REST and MCP alike."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gligabao_mcp.conversation import USER_HEADER, header_text
 from gligabao_mcp.errors import failure
 from gligabao_mcp.handle import CoreHandle
 
-_ADDRESS = re.compile(r"https?://[^/?#\s\"]+")
+_ADDRESS = re.compile(r"https?://[A-Za-z0-9._:\[\]-]+")
 WELL_KNOWN = "/.well-known/"
 # What says nothing of anybody's memory, and what tells how to get in.
 OPEN_PATHS = ("/healthz", "/readyz", "/openapi.json")
@@ -54,7 +54,7 @@ class Resource:
         self._public_url = public_url.rstrip("/")
         if public_url and not _ADDRESS.fullmatch(self._public_url):
             raise InvalidRequest(
-                "public_url: must be an address such as https://memory.example.com, without a path", param="public_url"
+                "public_url: must be an address such as https://memory.example.com, and no more", param="public_url"
             )
 
     def metadata_url(self, connection: HTTPConnection) -> str:

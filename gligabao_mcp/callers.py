@@ -45,7 +45,7 @@ class Caller:
 
     def signed(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """The fields of a request, with this user where they name none."""
-        stated = {name: value for name, value in fields.items() if name != "user_id" or value}
+        stated = {name: value for name, value in fields.items() if name != "user_id" or value not in ("", None)}
         return {"user_id": self.user_id, **stated}
 
     def owns(self, request: BaseModel) -> None:

@@ -46,8 +46,9 @@ def _is_here(db: str) -> bool:
     """Whether a database is a file, or a server on this machine."""
     if "://" not in db or db.startswith("sqlite:"):
         return True
-    host = host_of(db) or parse_qs(urlsplit(db).query).get("host", [""])[0]
-    return not host or host.startswith("/") or is_loopback(host)
+    stated = parse_qs(urlsplit(db).query)  # what stands there wins over the host of the address
+    hosts = [host for name in ("host", "hostaddr") for value in stated.get(name, []) for host in value.split(",")]
+    return all(not host or host.startswith("/") or is_loopback(host) for host in (host_of(db), *hosts))
 
 
 def _without_services(config: Config, embeds_here: bool) -> dict[str, object]:

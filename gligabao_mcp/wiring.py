@@ -262,11 +262,12 @@ def vectors_uri(config: Config) -> str:
 
 
 def _private_folder(folder: Path, *, stated: bool) -> None:
-    """The folder, made if needed and closed to other users; one that was there under another name keeps its mode."""
+    """The folder, made if needed and closed to other users. One that was there keeps its mode, if a database was placed
+    into it or it holds something: others may need to get at that, and the database file is closed in any case."""
     try:
         existed = folder.exists()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not (stated and existed):
+        if not existed or not (stated or any(folder.iterdir())):
             folder.chmod(0o700)
     except OSError as failure:
         raise _unusable(folder, f"can't be written ({failure.strerror})", stated=stated) from failure

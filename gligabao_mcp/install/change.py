@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import cast
 
 from gligabao_mcp.install.entries import Entry, merged
-from gligabao_mcp.install.texts import Format, Path, found
+from gligabao_mcp.install.texts import Format, Keys, found
 
 
-def installed(form: Format, text: str, path: Path, new: Entry) -> str:
+def installed(form: Format, text: str, path: Keys, new: Entry) -> str:
     """The text with the entry at the path. Of an entry that is there, what the user added stays, comments included;
     where nothing differs, the text is the same. Raises Unreadable for a text that can't be changed in place."""
     old = found(form.read(text), path)
@@ -17,7 +17,7 @@ def installed(form: Format, text: str, path: Path, new: Entry) -> str:
     return _brought(form, text, path, cast("Entry", old), merged(cast("Entry", old), new))
 
 
-def _brought(form: Format, text: str, path: Path, old: Entry, new: Entry) -> str:
+def _brought(form: Format, text: str, path: Keys, old: Entry, new: Entry) -> str:
     for key in old.keys() - new.keys():
         text = form.drop(text, (*path, key))
     for key, value in new.items():
@@ -29,7 +29,7 @@ def _brought(form: Format, text: str, path: Path, old: Entry, new: Entry) -> str
     return text
 
 
-def removed(form: Format, text: str, path: Path) -> str:
+def removed(form: Format, text: str, path: Keys) -> str:
     """The text without the entry; the same where there is none."""
     form.read(text)
     return form.drop(text, path)

@@ -59,7 +59,7 @@ def read(path: Path) -> Configuration:
         if not target.exists():
             return Configuration(target, None)
         if not target.is_file():  # a pipe would be waited for, and a device replaced
-            raise InvalidRequest(f"{path} is no file")
+            raise InvalidRequest(f"{path} is no regular file")
         return Configuration(target, target.read_bytes())
     except (OSError, RuntimeError) as error:
         raise _refused(path, "read", error) from None
@@ -121,7 +121,12 @@ def _backup(path: Path, content: bytes, like: os.stat_result | None) -> Path:
         except FileExistsError:
             number += 1
             continue
-        _fill(backup, content, like)
+        try:
+            _fill(backup, content, like)
+        except OSError:
+            with suppress(OSError):
+                backup.unlink()
+            raise
         return backup
 
 

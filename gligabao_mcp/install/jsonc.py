@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import cast
 
-from gligabao_mcp.install.texts import Path, Unreadable, nested
+from gligabao_mcp.install.texts import Keys, Unreadable, nested
 
 _BLANK = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -50,7 +50,7 @@ class Json:
     def read(self, text: str) -> dict[str, object]:
         return cast("dict[str, object]", _root(text).value) if text.strip() else {}
 
-    def put(self, text: str, path: Path, value: object) -> str:
+    def put(self, text: str, path: Keys, value: object) -> str:
         if not text.strip():
             return json.dumps(nested(path, value), ensure_ascii=False, indent=2) + "\n"
         node = _root(text)
@@ -63,7 +63,7 @@ class Json:
                 raise Unreadable(f"line {_line(text, node.start)}: {key} is not an object")
         return text[: node.start] + _rendered(text, value, _margin(text, node.start)) + text[node.end :]
 
-    def drop(self, text: str, path: Path) -> str:
+    def drop(self, text: str, path: Keys) -> str:
         *parents, key = path
         while True:
             node: _Node | None = _root(text) if text.strip() else None
@@ -74,7 +74,7 @@ class Json:
                 return text
             text = _without(text, node, key)
 
-    def snippet(self, path: Path, value: object) -> str:
+    def snippet(self, path: Keys, value: object) -> str:
         return json.dumps(nested(path, value), ensure_ascii=False, indent=2)
 
 

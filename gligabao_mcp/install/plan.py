@@ -25,6 +25,12 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _VARIABLE = re.compile(rf"(?!{PREFIX})[A-Za-z_][A-Za-z0-9_]*")
 # Without a user, a query or a fragment; its path is the group.
 _ADDRESS = re.compile(r"https?://(?:[^\s/@?#:\[\]]+|\[[0-9a-f:.]+\])(?::\d{1,5})?(/[^\s@?#]*)?", re.IGNORECASE)
+# What is secret by the name of its member, in JSON and TOML; "${NAME}" and the name of a variable are not.
+_SECRET = re.compile(
+    r"""((?<![\w.-])[\w.-]{0,60}(?:key|token|secret|password|authorization)(?!_env_var)[\w.-]{0,60}"?\s*[:=]\s*)"""
+    r'''"(?!(?:Bearer )?\$\{)(?:[^"\\]|\\.)+"''',
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +62,11 @@ class Plan:
             raise InvalidRequest(f"{old.path}: {error}; nothing was written.{self.hidden(by_hand)}") from None
 
     def hidden(self, text: str) -> str:
-        """The text as a terminal may show it."""
+        """The text as a terminal may show it, or a chat: without what is a key by its name, of the neighbours too."""
         for secret in self.secrets:
             for written in (secret, json.dumps(secret, ensure_ascii=False)[1:-1]):
                 text = text.replace(written, "***")
-        return without_passwords(text)
+        return without_passwords(_SECRET.sub(r'\1"***"', text))
 
 
 def plan(client: Client, given: Mapping[str, Any]) -> Plan:

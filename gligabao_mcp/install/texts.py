@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeAlias, cast
 
-Path: TypeAlias = Sequence[str]
+Keys: TypeAlias = Sequence[str]
 """The keys from the whole document down to a value."""
 
 
@@ -21,23 +21,23 @@ class Format(Protocol):
 
     def read(self, text: str) -> dict[str, object]: ...
 
-    def put(self, text: str, path: Path, value: object) -> str: ...
+    def put(self, text: str, path: Keys, value: object) -> str: ...
 
-    def drop(self, text: str, path: Path) -> str: ...
+    def drop(self, text: str, path: Keys) -> str: ...
 
-    def snippet(self, path: Path, value: object) -> str:
+    def snippet(self, path: Keys, value: object) -> str:
         """The value as a person would paste it."""
         ...
 
 
-def nested(path: Path, value: object) -> object:
+def nested(path: Keys, value: object) -> object:
     """The value inside an object for each key of the path."""
     for key in reversed(path):
         value = {key: value}
     return value
 
 
-def found(document: object, path: Path) -> object | None:
+def found(document: object, path: Keys) -> object | None:
     """The value at the path; None where there is none."""
     for key in path:
         if not isinstance(document, Mapping) or key not in document:

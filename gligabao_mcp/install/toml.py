@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, cast
 
-from gligabao_mcp.install.texts import Path, Unreadable, found, nested
+from gligabao_mcp.install.texts import Keys, Unreadable, found, nested
 
 # The header of a table or of a row of an array of tables.
 _HEADER = re.compile(r"^[ \t]*\[\[?([^\[\]\n]+)\]\]?[ \t]*(?:#[^\n]*)?\r?$", re.MULTILINE)
@@ -29,7 +29,7 @@ class Toml:
         except ValueError as error:
             raise Unreadable(str(error)) from None
 
-    def put(self, text: str, path: Path, value: object) -> str:
+    def put(self, text: str, path: Keys, value: object) -> str:
         *parents, name = path
         wanted = self.read(text)
         holder: dict[str, Any] = wanted
@@ -45,7 +45,7 @@ class Toml:
         holder[name] = value
         return self._first_right(text, wanted, ways)
 
-    def drop(self, text: str, path: Path) -> str:
+    def drop(self, text: str, path: Keys) -> str:
         *parents, name = path
         wanted = self.read(text)
         holder = found(wanted, parents)
@@ -54,7 +54,7 @@ class Toml:
         del cast("dict[str, object]", holder)[name]
         return self._first_right(text, wanted, [lambda: _without_tables(text, path), lambda: _deleted(text, path)])
 
-    def snippet(self, path: Path, value: object) -> str:
+    def snippet(self, path: Keys, value: object) -> str:
         import tomlkit
 
         return tomlkit.dumps(cast("dict[str, Any]", nested(path, value)))
@@ -77,7 +77,7 @@ def _appended(text: str, table: str) -> str:
     return f"{before}\n{table}" if before.strip() else before + table
 
 
-def _assigned(text: str, path: Path, value: object) -> str:
+def _assigned(text: str, path: Keys, value: object) -> str:
     import tomlkit
 
     document = tomlkit.parse(text)
@@ -90,14 +90,14 @@ def _assigned(text: str, path: Path, value: object) -> str:
     return tomlkit.dumps(document)
 
 
-def _row_added(text: str, parents: Path, row: str) -> str:
+def _row_added(text: str, parents: Keys, row: str) -> str:
     """The text with a last row in a table that has a header; StopIteration where none has."""
     table = next(table for table in _tables(text, parents) if table.keys == list(parents))
     before = text[: table.tail]
     return (before if before.endswith("\n") else before + "\n") + row + text[table.tail :]
 
 
-def _without_tables(text: str, path: Path) -> str:
+def _without_tables(text: str, path: Keys) -> str:
     for table in reversed(_tables(text, path)):
         tail = text[table.tail : table.end]
         text = text[: table.start] + (tail.lstrip("\r\n") if "#" in tail else "") + text[table.end :]
@@ -114,7 +114,7 @@ class _Table(NamedTuple):
     end: int
 
 
-def _tables(text: str, path: Path) -> list[_Table]:
+def _tables(text: str, path: Keys) -> list[_Table]:
     """The tables at the path and below it, in the order of the text."""
     headers = list(_HEADER.finditer(_TOKEN.sub(_masked, text)))
     ends = [header.start() for header in headers[1:]] + [len(text)]
@@ -145,7 +145,7 @@ def _keys(header: str) -> list[str]:
     return keys
 
 
-def _deleted(text: str, path: Path) -> str:
+def _deleted(text: str, path: Keys) -> str:
     import tomlkit
 
     document = tomlkit.parse(text)

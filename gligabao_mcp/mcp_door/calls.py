@@ -58,13 +58,13 @@ class ToolCalls:
         if operation is None:
             raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown tool: {params.name}")
         arguments = read_arguments(operation, params.arguments or {})
-        called_as_tool(operation.name)
         signals = signals_of(context, self.launch, arguments.get("session_id"))
         conversation = resolve_session(signals, self.rules, mint=_keeps_session(operation))
         try:
             parsed = self._parsed(caller_of(context.request), operation, arguments, signals, conversation)
             run = self._run(context, operation, parsed, minted=conversation.source == "minted")
-            body = await unless_gone(context.request, run)
+            with called_as_tool(operation.name):
+                body = await unless_gone(context.request, run)
             body = fitted(body, arguments, self.result_tokens)
             self._count(operation.name, None)
             return success(body, conversation, source_links(parsed.request, body))

@@ -32,8 +32,8 @@ and their reasons, names, dates, plans.{focus}
 returned.
 3. Write each fact as one full sentence that can stand alone: names instead of pronouns, dates instead of "yesterday" \
 or "next week". Invent nothing.
-4. Call remember once for each, all with the session_id of this conversation: the one that an earlier result held, \
-else the one that the first call returns.
+4. Call remember with them, those of one matter together in one text, each call with the session_id of this \
+conversation: the one that an earlier result held, else the one that the first call returns.
 5. Then list in a few lines what was stored and which older facts it superseded. If there is nothing worth storing, \
 say so and call nothing."""
 

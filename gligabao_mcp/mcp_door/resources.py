@@ -14,7 +14,7 @@ from core.errors import InvalidRequest, NotFound, UnknownDataset
 from gligabao_mcp.mcp_door.browsing import Browsing
 from gligabao_mcp.mcp_door.contents import MARKDOWN, ContentsOf
 from gligabao_mcp.mcp_door.signals import Context
-from gligabao_mcp.mcp_door.uris import DATASETS, TEMPLATES, uri_of
+from gligabao_mcp.mcp_door.uris import DATASETS, TEMPLATES, read_uri, uri_of
 from gligabao_mcp.report import day
 
 # What a host shows in a menu: the sessions that began last, of the datasets that were written last.
@@ -77,6 +77,8 @@ class Resources:
 
     async def read(self, context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         """What the URI names. An id of another user is answered like one that never was."""
+        if params.uri == DATASETS or read_uri(params.uri):
+            await self.browsing.handle.core()  # one that can't be opened is an outage: there may well be the resource
         try:
             return types.ReadResourceResult(contents=await ContentsOf(self.browsing, context).uri(params.uri))
         except (InvalidRequest, NotFound, UnknownDataset):

@@ -475,7 +475,7 @@ async def test_what_was_told_in_the_future_of_a_filter_is_left_out(core: Core) -
     )
 
 
-# For a model: no longer than a result may be ---------------------------------------------------------------------------
+# For a model: no longer than a result may be --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("limit", [500, 1_000, 2_000])

@@ -484,6 +484,24 @@ def test_a_dry_run_shows_the_difference_and_writes_nothing(home: Path) -> None:
     assert not written(home, "vscode").parent.exists()
 
 
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_dry_run_shows_no_key_of_the_neighbours(home: Path, indent: int | None) -> None:
+    """What a terminal shows ends up in chats and reports."""
+    other = {"headers": {"Authorization": 'Bearer sk-"1"'}, "env": {"MY_API_KEY": "sk-2", "T": "${TOKEN}"}}
+    servers = {"gligabao": {"env": {"OPENAI_API_KEY": "sk-3"}}, "other": other}
+    document = {"mcpServers": servers, "primaryApiKey": "sk-4"}
+    file = written(home, "claude-code")
+    file.write_text(json.dumps(document, indent=indent), "utf-8")
+    flags = ("--env", "ANTHROPIC_API_KEY", "--dry-run")
+    shown = run("claude-code", *flags).output
+    assert '"ANTHROPIC_API_KEY": "${ANTHROPIC_API_KEY}"' in shown and "sk-" not in shown
+    file = written(home, "codex")
+    file.parent.mkdir()
+    file.write_text('[mcp_servers.other.env]\nAPI_TOKEN = "sk-5"\n\n', "utf-8")
+    shown = run("codex", "--http", "http://h", "--token-env", "TOKEN", "--dry-run").output
+    assert 'bearer_token_env_var = "TOKEN"' in shown and "sk-" not in shown
+
+
 def test_what_the_client_wrote_meanwhile_is_not_lost(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Claude Code writes its file at any time."""
     file = written(home, "claude-code")
@@ -519,7 +537,7 @@ def test_what_is_no_file_is_neither_waited_for_nor_replaced(home: Path) -> None:
     os.mkfifo(pipe)
     for arguments in ([], ["--dry-run"], ["--remove"]):
         refused = run("cursor", "--file", str(pipe), *arguments)
-        assert (refused.exit_code, refused.stderr) == (2, f"gligabao: {pipe} is no file\n")
+        assert (refused.exit_code, refused.stderr) == (2, f"gligabao: {pipe} is no regular file\n")
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
@@ -536,14 +554,20 @@ def test_a_file_stays_with_its_user(home: Path) -> None:
         assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (4242, 4343, 0o600)
 
 
-def test_a_disk_that_is_full_leaves_the_file_and_nothing_beside_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("written_before", [0, 1])
+def test_a_disk_that_is_full_leaves_the_file_and_nothing_beside_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch, written_before: int
+) -> None:
+    """Full at the new file, or at the copy of the old one."""
     file = written(home, "claude-code")
     file.write_text("{}", "utf-8")
+    room = iter(range(written_before))
 
-    def full(_descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+    def synced(_descriptor: int) -> None:
+        if next(room, None) is None:
+            raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", synced)
     refused = run("claude-code")
     assert (refused.exit_code, "can't be written (No space left on device)" in refused.stderr) == (2, True)
     assert [path.name for path in home.iterdir() if path.name.startswith(".")] == [file.name]

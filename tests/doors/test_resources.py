@@ -17,6 +17,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import AnyUrl
 
 from core.config import Config
+from core.errors import InvalidRequest
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.mcp_door.contents import SESSION_CHARACTERS, SESSION_TEXTS
 from gligabao_mcp.mcp_door.links import MOST_LINKS
@@ -307,6 +308,18 @@ async def test_an_outage_is_an_error_and_no_empty_page(
     await handle.close()
     assert (error.code, error.message, error.data) == (types.INTERNAL_ERROR, "internal error", {"code": "internal"})
     assert secret not in caplog.text
+
+
+@pytest.mark.parametrize("uri", [DATASETS, "gligabao://main/artifacts/1"])
+async def test_a_memory_that_can_not_be_opened_is_no_resource_that_is_not_there(settings: Config, uri: str) -> None:
+    def broken() -> Any:
+        raise InvalidRequest("db: is not a database")
+
+    handle = CoreHandle(broken)
+    async with Client(create_mcp_server(handle, settings), mode="auto") as client:
+        error = await refused(client, uri)
+    await handle.close()
+    assert (error.message, error.data) == ("db: is not a database", {"code": "invalid_request"})
 
 
 # URIs -----------------------------------------------------------------------------------------------------------------

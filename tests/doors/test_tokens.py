@@ -172,7 +172,18 @@ async def test_the_metadata_names_the_resource_as_it_was_called(rest: httpx2.Asy
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("address", ["memory.example.com", "https://memory.example.com/path", "ftp://x", "https://"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("memory.example.com", "https://memory.example.com/path", "ftp://x", "https://"),
+        *(
+            "https://me:password@memory.example.com",
+            'https://memory.example.com"',
+            "https://memory.example.com?x",
+            "https://記憶.example",
+        ),
+    ],
+)
 async def test_an_address_that_is_none_is_named(handle: CoreHandle, guarded: Config, address: str) -> None:
     with pytest.raises(InvalidRequest, match=r"^public_url: must be an address"):
         create_app(handle, guarded.model_copy(update={"public_url": address}))
@@ -203,6 +214,10 @@ async def test_the_user_comes_from_the_token(rest: httpx2.AsyncClient, guarded: 
     for more in ({}, {"user_id": "u1"}, {"user_id": None}, {"user_id": ""}):
         found = await rest.post("/v1/gb/query", json={**ASKED, **more}, headers=one)
         assert len(found.json()["evidence"]["edges"]) == 1
+    wrongs: list[Any] = [0, False, [], {}]
+    for wrong in wrongs:
+        refused = await rest.post("/v1/gb/query", json={**ASKED, "user_id": wrong}, headers=one)
+        assert (refused.status_code, refused.json()["param"]) == (400, "user_id")
     assert (await rest.get("/v1/gb/artifacts", headers=one)).json()["total"] == 1
     assert b"Alice" in (await rest.get("/v1/gb/export", params={"dataset": "main"}, headers=one)).content
     assert (await rest.get("/v1/gb/artifacts", headers=two)).json()["total"] == 0

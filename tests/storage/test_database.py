@@ -127,6 +127,16 @@ async def test_the_data_folder_is_closed_to_others_and_db_names_another_file(tmp
         assert (tmp_path / "elsewhere" / "my memory.db").exists()
 
 
+@pytest.mark.anyio
+async def test_a_folder_that_others_use_stays_open_to_them(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o755)
+    (shared / "notes.txt").write_text("ours", encoding="utf-8")
+    async with open_core(Config(home=shared)):
+        assert stat.S_IMODE(shared.stat().st_mode) == 0o755
+        assert stat.S_IMODE((shared / "gligabao.db").stat().st_mode) == 0o600
+
+
 @pytest.mark.parametrize(
     "url",
     [
