@@ -45,15 +45,15 @@ def beginning(text: str, room: int) -> str:
     return part
 
 
-def shortened(item: object, room: int) -> object:
-    """An item that doesn't fit, its texts cut until it does, the longest first; `text_truncated` says so. Ids and times
-    stay as they are, so it may still be too long."""
-    if not isinstance(item, Mapping):
-        return beginning(item, room) if isinstance(item, str) else item
-    return _shortened(cast("Mapping[str, Any]", item), room)
+def shortened(item: Any, room: int) -> Any:
+    """An item of a list that doesn't fit, its texts cut until it does, the longest first; `text_truncated` says so. Ids
+    and times stay as they are, so it may still be too long."""
+    if isinstance(item, str):
+        return beginning(item, room)
+    return _with_short_texts(cast("Mapping[str, Any]", item), room) if isinstance(item, Mapping) else item
 
 
-def _shortened(item: Mapping[str, Any], room: int) -> dict[str, Any]:
+def _with_short_texts(item: Mapping[str, Any], room: int) -> dict[str, Any]:
     texts = [name for name, text in item.items() if isinstance(text, str) and len(text) > _LONGEST_TIME]
     cut = {**item, **_TRUNCATED} if texts else dict(item)
     for name in sorted(texts, key=lambda name: len(item[name]), reverse=True):

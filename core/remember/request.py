@@ -41,8 +41,12 @@ def _text(value: str) -> str:
     return value
 
 
+def _lowered(value: object) -> object:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
 def _kind(value: object) -> object:
-    kind = value.strip().lower() if isinstance(value, str) else value
+    kind = _lowered(value)
     if kind in (None, ""):
         return "knowledge"
     if kind not in ("knowledge", "episode"):
@@ -217,7 +221,7 @@ def _only_a_conversation(given: Mapping[str, object]) -> None:
     for field in ("text", "entities", "edges"):
         if given.get(field) is not None:
             raise ValueError(f"{field}: can't be given with messages")
-    if given.get("kind") not in (None, "") and _kind(given["kind"]) != "episode":
+    if given.get("kind") not in (None, "") and _lowered(given["kind"]) != "episode":
         raise ValueError("kind: messages are of kind episode")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import mcp_types as types
@@ -73,9 +73,8 @@ class ToolCalls:
         except Exception as failed:
             shown = failure(failed)
             self._count(operation.name, shown.code)
-            if shown.numbers.mcp_success:
-                return success(fitted(dict(shown.saved), arguments, self.result_tokens), conversation)
-            return error(shown)
+            saved = fitted(dict(shown.saved), arguments, self.result_tokens)
+            return success(saved, conversation) if shown.numbers.mcp_success else error(replace(shown, saved=saved))
 
     async def _run(
         self, context: Context, operation: Operation[Any, Any], parsed: Parsed[Any], *, minted: bool
@@ -104,10 +103,10 @@ class ToolCalls:
         signals: Signals,
         conversation: Conversation,
     ) -> Parsed[Any]:
-        if not arguments.get("user_id"):
+        if arguments.get("user_id") in (None, ""):  # of another type: validation says so
             arguments["user_id"] = resolve_user("", signals, self.rules)
         fields = operation.request.model_fields
-        if "session_id" in fields and not arguments.get("session_id"):  # of another type: validation says so
+        if "session_id" in fields and arguments.get("session_id") in (None, ""):
             arguments["session_id"] = conversation.session_id
         if "session_source" in fields:
             arguments["session_source"] = None if conversation.source == "none" else conversation.source

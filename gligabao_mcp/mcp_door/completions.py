@@ -80,6 +80,6 @@ def _beginning(typed: str, values: Iterable[str]) -> list[str]:
 
 
 def _shown(values: Sequence[str] = (), *, more: bool = False) -> types.Completion:
-    """The first values. `more`: there are others that were not looked at."""
+    """The first values. `more`: there are others that were not looked at, so nobody knows how many there are."""
     has_more = more or len(values) > MOST_VALUES
-    return types.Completion(values=list(values[:MOST_VALUES]), total=len(values), has_more=has_more)
+    return types.Completion(values=list(values[:MOST_VALUES]), total=None if more else len(values), has_more=has_more)

@@ -203,6 +203,8 @@ async def test_a_message_number_that_is_not_there_counts_as_the_first(core: Core
         ({"messages": [{"text": " "}]}, r"messages\[0\].text: must be a non-empty text"),
         ({"messages": [{"text": "a"}], "text": "b"}, "text: can't be given with messages"),
         ({"messages": [{"text": "a"}], "edges": []}, "edges: can't be given with messages"),
+        ({"messages": [{"text": "a"}], "kind": "1"}, "kind: messages are of kind episode"),
+        ({"messages": [{"text": "a"}], "kind": [1]}, "kind: messages are of kind episode"),
         ({"messages": [{"text": "a"}], "kind": "knowledge"}, "kind: messages are of kind episode"),
         (
             {"messages": [{"text": "a", "id": "1"}, {"text": "b", "id": "1"}]},

@@ -369,7 +369,7 @@ async def test_a_forgotten_image_is_not_known_any_more_and_comes_back_with_its_s
     model.replies(PLOT)
     seen = await show(core, session_id="chat-1")
     await show(core, session_id="chat-2")
-    gone = await forget(core, ForgetRequest(user_id="u1", scope="artifact", id=seen.artifact_id))
+    gone = await forget(core, ForgetRequest(user_id="u1", scope="artifact", id=str(seen.artifact_id)))
     assert tables.count("gb_images") == tables.count("gb_artifact_sessions") == 0
     await undo(core, UndoRequest(user_id="u1", tombstone_id=gone.tombstone_id or 0))
     known = await show(core, session_id="chat-3")
@@ -394,7 +394,7 @@ async def test_a_purged_image_leaves_no_digest_in_the_log(core: Core, model: Scr
     model.replies(PLOT)
     seen = await show(core)
     await show(core)
-    await forget(core, ForgetRequest(user_id="u1", scope="artifact", id=seen.artifact_id, purge=True))
+    await forget(core, ForgetRequest(user_id="u1", scope="artifact", id=str(seen.artifact_id), purge=True))
     kept = [row["parameters"] for row in tables.rows("SELECT parameters FROM gb_remember_runs")]
     assert kept in ([{}, {}], ["{}", "{}"])
     status = await remember_status(core, RunRequest(user_id="u1", remember_run_id=seen.remember_run_id or 0))

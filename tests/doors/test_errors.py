@@ -34,9 +34,7 @@ class Failing(CoreHandle):
 
     async def core(self) -> Any: ...
 
-    async def run(
-        self, operation: Operation[Any, Any], parsed: Parsed[Any], *, minted_session: bool = False
-    ) -> dict[str, Any]:
+    async def run(self, operation: Operation[Any, Any], parsed: Parsed[Any], **_: Any) -> dict[str, Any]:
         raise self.error
 
     async def close(self) -> None: ...

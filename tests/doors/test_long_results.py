@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from core.fitting import tokens_of
 from tests.doors.matrix import Tools
 from tests.doors.test_tools import ASKED, LIVES, TOLD, reads_on
-from tests.wire import Wire
+from tests.wire import Said, Wire, chat, openai_error
 
 pytestmark = pytest.mark.anyio
 
@@ -96,6 +97,24 @@ async def test_a_long_result_of_remember_comes_in_parts_too(tools: Tools) -> Non
     assert tokens_of(run) <= LIMIT
     again = [edge for part in (await rest_of(tools, run))[1:] for edge in part["evidence"]["edges"]]
     assert sorted(ids([*run["response"]["edges"], *again])) == sorted(ids([*told["edges"], *rest]))
+
+
+async def test_what_a_call_that_failed_half_way_had_stored_is_cut_too(tools: Tools, wire: Wire) -> None:
+    def answer(body: dict[str, Any]) -> Said:
+        if body["response_format"]["json_schema"]["name"] != "extract_graph":
+            return reads_on(body)
+        if len(wire.asked) > 4:
+            return openai_error(500, "gone")
+        facts = [{**fact, "target": f"{fact['target']} {len(wire.asked)}"} for fact in hub(120)]
+        return chat(json.dumps({"entities": [], "edges": facts}))
+
+    wire.always(answer)
+    failed = (await tools.call("remember", text="Nora knows many. " * 2_000)).structured_content
+    assert failed["error"].startswith("part ")
+    assert tokens_of(failed) <= LIMIT
+    assert failed["shown"]["edges"] < failed["total"]["edges"]
+    stored = [edge for part in (await rest_of(tools, failed))[1:] for edge in part["evidence"]["edges"]]
+    assert sorted(ids([*failed["edges"], *stored])) == sorted(ids(await all_edges(tools)))
 
 
 async def test_a_cursor_shows_nothing_of_another_user(tools: Tools) -> None:

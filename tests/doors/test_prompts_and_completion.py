@@ -13,6 +13,7 @@ from mcp.shared.exceptions import MCPError
 
 from core.config import Config
 from gligabao_mcp.handle import CoreHandle
+from gligabao_mcp.mcp_door import completions
 from gligabao_mcp.mcp_door.completions import MOST_VALUES
 from gligabao_mcp.mcp_door.prompts import MAX_ARGUMENT
 from gligabao_mcp.mcp_door.server import create_mcp_server
@@ -165,6 +166,16 @@ async def test_datasets_and_sessions_are_completed(client: Client) -> None:
     assert (await completed(client, SESSIONS, "id", "chat", dataset="Büro/1")).values == ["Chat 1"]
     assert (await completed(client, ENTITIES, "id", "a", dataset="Büro/1")).values == ["A"]
     assert (await completed(client, ENTITIES, "id", "b", dataset="Büro/1")).values == []
+
+
+async def test_of_very_many_sessions_the_newest_are_looked_at_and_not_counted(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(completions, "MAX_LIMIT", 2)
+    for number in range(3):
+        await told(client, "A", session_id=f"chat {number}")
+    found = await completed(client, SESSIONS, "id", "chat")
+    assert (found.values, found.total, found.has_more) == (["chat 2", "chat 1"], None, True)
 
 
 async def test_what_is_not_known_has_no_values(client: Client) -> None:

@@ -133,6 +133,8 @@ async def test_an_unknown_argument_is_named_with_those_that_there_are(tools: Too
         ("query", {"query": "A?", "session_id": ["hearsay"]}, "session_id: must be a string"),
         ("query", {"query": "A?", "session_id": 5}, "session_id: must be a string"),
         ("query", {"query": "A?", "session_id": {"a": 1}}, "session_id: must be a string"),
+        ("query", {"query": "A?", "session_id": 0}, "session_id: must be a string"),
+        ("query", {"query": "A?", "user_id": []}, "user_id: must be a string"),
         ("query", {"query": "A?", "cursor": "hearsay"}, "cursor: is no cursor of a result"),
         (
             "browse",
