@@ -123,10 +123,10 @@ Going on
 
 This story lay in a temporary folder and is gone. To keep a memory of your own, still without any key:
 
-Claude Code
-  claude mcp add gligabao -s user -e GLIGABAO_LLM=local -- uvx --from "gligabao-mcp[local]" gligabao-mcp stdio
+Claude Code (or Claude Desktop, Cursor, VS Code, Codex; --dry-run shows what it writes)
+  .venv/bin/gligabao install claude-code --llm local        # or claude-desktop, cursor, vscode, codex
 
-Claude Desktop (Settings > Developer > Edit Config), or any client that takes mcp.json
+Any other client that takes mcp.json
   {"mcpServers": {"gligabao": {"command": "uvx", "args": ["--from", "gligabao-mcp[local]", "gligabao-mcp", "stdio"],
                                "env": {"GLIGABAO_LLM": "local"}}}}
 
