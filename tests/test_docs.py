@@ -93,7 +93,10 @@ def test_the_names_of_the_package_are_there() -> None:
         _ = gligabao_mcp.nothing  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/architecture.md"])
+@pytest.mark.parametrize(
+    "document",
+    ["README.md", "CONTRIBUTING.md", *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md"))],
+)
 def test_every_path_that_a_document_names_is_there(document: str) -> None:
     text = (ROOT / document).read_text("utf-8")
     named = re.findall(r"`((?:core|storage|gligabao_mcp|tests|docs|benchmarks)/[\w./]*)`", text)
