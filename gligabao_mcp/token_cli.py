@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.config import Config
-from gligabao_mcp.cli import (
+from gligabao_mcp.commands import (
     SettingsCommand,
-    _as_json,  # pyright: ignore[reportPrivateUsage]
-    _echo_json,  # pyright: ignore[reportPrivateUsage]
-    _failures,  # pyright: ignore[reportPrivateUsage]
-    _run,  # pyright: ignore[reportPrivateUsage]
-    _settings,  # pyright: ignore[reportPrivateUsage]
+    as_json_flag,
+    echo_json,
+    failures_told,
+    run_async,
+    settings_in_force,
     with_settings,
 )
 
@@ -37,14 +37,14 @@ def token() -> None:
 @click.option("--scope", default="read,write", show_default=True, help="Some of read,write,admin.")
 @click.option("--name", help="Where it is used, for whoever reads the list.")
 @click.option("--expires", metavar="WHEN", help="90d, 12h, 2w, or a date. Default: never.")
-@_as_json
+@as_json_flag
 def create(as_json: bool, user: str, scope: str, name: str | None, expires: str | None, **flags: Any) -> None:
     """Print a new token, once: it is kept by nobody."""
-    with _failures(as_json):
+    with failures_told(as_json):
         asked = {"user_id": user, "scope": scope, "name": name, "expires": expires}
-        made, secret = _run(_create, _settings(flags).config, asked)
+        made, secret = run_async(_create, settings_in_force(flags).config, asked)
         if as_json:
-            _echo_json({"token": secret, **_body(made)})
+            echo_json({"token": secret, **_body(made)})
         else:
             click.echo(f"{_line(made)}. Keep it now, it is not shown again:", err=True)
             click.echo(secret)
@@ -67,13 +67,13 @@ async def _create(config: Config, asked: dict[str, Any]) -> tuple[Token, str]:
 
 @with_settings(*_UNUSED)
 @token.command("list", cls=SettingsCommand)
-@_as_json
+@as_json_flag
 def list_(as_json: bool, **flags: Any) -> None:
     """Show the tokens that were made, without the tokens themselves."""
-    with _failures(as_json):
-        tokens = _run(_list, _settings(flags).config)
+    with failures_told(as_json):
+        tokens = run_async(_list, settings_in_force(flags).config)
         if as_json:
-            _echo_json({"tokens": [_body(one) for one in tokens]})
+            echo_json({"tokens": [_body(one) for one in tokens]})
         else:
             click.echo("\n".join([f"Tokens ({len(tokens)})", *(f"  {_line(one)}" for one in tokens)]))
 
@@ -88,13 +88,13 @@ async def _list(config: Config) -> list[Token]:
 @with_settings(*_UNUSED)
 @token.command(cls=SettingsCommand)
 @click.argument("token_id", type=click.IntRange(1, MAX_ID), metavar="ID")
-@_as_json
+@as_json_flag
 def revoke(as_json: bool, token_id: int, **flags: Any) -> None:
     """End the token ID: the next request with it is refused."""
-    with _failures(as_json):
-        revoked = _run(_revoke, _settings(flags).config, token_id)
+    with failures_told(as_json):
+        revoked = run_async(_revoke, settings_in_force(flags).config, token_id)
         if as_json:
-            _echo_json(_body(revoked))
+            echo_json(_body(revoked))
         else:
             click.echo(_line(revoked))
 

@@ -16,14 +16,14 @@ import click
 from core.config import Config
 from core.errors import InvalidRequest
 from core.export.formats import FORMATS, FormatName
-from gligabao_mcp.cli import (
+from gligabao_mcp.commands import (
     SERVED,
     SettingsCommand,
-    _as_json,  # pyright: ignore[reportPrivateUsage]
-    _echo_json,  # pyright: ignore[reportPrivateUsage]
-    _failures,  # pyright: ignore[reportPrivateUsage]
-    _run,  # pyright: ignore[reportPrivateUsage]
-    _settings,  # pyright: ignore[reportPrivateUsage]
+    as_json_flag,
+    echo_json,
+    failures_told,
+    run_async,
+    settings_in_force,
     with_settings,
 )
 
@@ -38,10 +38,10 @@ from gligabao_mcp.cli import (
 )
 def export(dataset: str | None, format: str, include: str | None, output: str | None, **flags: Any) -> None:
     """Write a whole dataset as one document: JSON that import reads, RDF, GraphML, Cypher, CSV or Markdown notes."""
-    with _failures():
-        config = _settings(flags).config
+    with failures_told():
+        config = settings_in_force(flags).config
         asked = {"user_id": config.user_id, "dataset": dataset, "format": format, "include": include}
-        _run(_export, asked, Path(output) if output else None, config)
+        run_async(_export, asked, Path(output) if output else None, config)
 
 
 async def _export(given: Mapping[str, object], output: Path | None, config: Config) -> None:
@@ -111,15 +111,15 @@ def _new_folder(target: Path) -> Path:
 @click.command("import", cls=SettingsCommand)
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
 @click.option("--dataset", help="The dataset to import into. Default: the one that the document names.")
-@_as_json
+@as_json_flag
 def import_(file: str, dataset: str | None, as_json: bool, **flags: Any) -> None:
     """Take in a document that export wrote as json or jsonl, whole or not at all; - reads it from stdin."""
-    with _failures(as_json):
-        config = _settings(flags).config
+    with failures_told(as_json):
+        config = settings_in_force(flags).config
         with _opened(file) as source:
-            body = _run(_import, {"user_id": config.user_id, "dataset": dataset}, source, config)
+            body = run_async(_import, {"user_id": config.user_id, "dataset": dataset}, source, config)
         if as_json:
-            _echo_json(body)
+            echo_json(body)
         else:
             click.echo(show_import(body))
 

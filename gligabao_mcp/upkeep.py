@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gligabao_mcp.cli import (
+from gligabao_mcp.commands import (
     SERVED,
     SettingsCommand,
-    _as_json,  # pyright: ignore[reportPrivateUsage]
-    _echo_json,  # pyright: ignore[reportPrivateUsage]
-    _failures,  # pyright: ignore[reportPrivateUsage]
-    _run,  # pyright: ignore[reportPrivateUsage]
-    _settings,  # pyright: ignore[reportPrivateUsage]
+    as_json_flag,
+    echo_json,
+    failures_told,
+    run_async,
+    settings_in_force,
     with_settings,
 )
 
@@ -32,13 +32,13 @@ FINDINGS = 1
 @with_settings(*SERVED)
 @click.command(cls=SettingsCommand)
 @click.option("--repair", is_flag=True, help="Mend what can be mended. Nothing that was told is deleted.")
-@_as_json
+@as_json_flag
 def doctor(as_json: bool, repair: bool, **flags: Any) -> None:
     """Look for damage, lost links and missing vectors. Exit code 0: healthy; 1: something was found."""
-    with _failures(as_json):
-        report = _run(_examine, _settings(flags).config, repair)
+    with failures_told(as_json):
+        report = run_async(_examine, settings_in_force(flags).config, repair)
         if as_json:
-            _echo_json(report.body())
+            echo_json(report.body())
         else:
             click.echo(show_report(report))
         if not report.healthy:
@@ -74,7 +74,7 @@ def _finding(finding: Finding) -> str:
 @click.command(cls=SettingsCommand)
 @click.option("--dataset", "datasets", multiple=True, help="A dataset of --user-id; may be given several times.")
 @click.option("--all", "everything", is_flag=True, help="Every dataset of every user.")
-@_as_json
+@as_json_flag
 def reindex(as_json: bool, datasets: tuple[str, ...], everything: bool, **flags: Any) -> None:
     """Embed what is stored again with the configured embedder, and switch over when all of it is done.
 
@@ -82,12 +82,12 @@ def reindex(as_json: bool, datasets: tuple[str, ...], everything: bool, **flags:
     """
     if bool(datasets) == everything:
         raise click.UsageError("name a --dataset, or --all of them")
-    with _failures(as_json):
-        done = _run(_reindex, _settings(flags).config, list(datasets))
+    with failures_told(as_json):
+        done = run_async(_reindex, settings_in_force(flags).config, list(datasets))
         if as_json:
             from dataclasses import asdict
 
-            _echo_json({"datasets": [asdict(one) for one in done]})
+            echo_json({"datasets": [asdict(one) for one in done]})
         else:
             for one in done:
                 click.echo(_reindexed(one))
@@ -118,18 +118,18 @@ def _reindexed(one: Reindexed) -> str:
 @click.option("--dataset", default="main", show_default=True, help="A dataset of --user-id.")
 @click.option("--model-id", default="rules-en-1", show_default=True, help="Whose facts are to be replaced.")
 @click.option("--dry-run", is_flag=True, help="Ask the model and tell what would change, and change nothing.")
-@_as_json
+@as_json_flag
 def reextract(as_json: bool, dataset: str, model_id: str, dry_run: bool, **flags: Any) -> None:
     """Read the texts again whose facts a weaker engine wrote, with the configured one.
 
     The new facts take the place of the old ones text by text. Facts that other texts state stay.
     """
-    with _failures(as_json):
-        done = _run(_reextract, _settings(flags).config, dataset, model_id, dry_run)
+    with failures_told(as_json):
+        done = run_async(_reextract, settings_in_force(flags).config, dataset, model_id, dry_run)
         if as_json:
             from dataclasses import asdict
 
-            _echo_json({"dry_run": dry_run, "parts": [asdict(one) for one in done]})
+            echo_json({"dry_run": dry_run, "parts": [asdict(one) for one in done]})
         else:
             click.echo("\n".join([*map(_replaced, done), f"{len(done)} texts were read again."]))
         if any(one.failed for one in done):
@@ -165,15 +165,15 @@ def _replaced(one: Replaced) -> str:
 @with_settings(*SERVED)
 @click.command(cls=SettingsCommand)
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@_as_json
+@as_json_flag
 def backup(as_json: bool, file: Path, **flags: Any) -> None:
     """Write the database and its vectors to FILE, also while servers use them."""
-    with _failures(as_json):
-        manifest = _run(_backup, _settings(flags).config, file)
+    with failures_told(as_json):
+        manifest = run_async(_backup, settings_in_force(flags).config, file)
         if as_json:
             from dataclasses import asdict
 
-            _echo_json({"file": str(file), **asdict(manifest)})
+            echo_json({"file": str(file), **asdict(manifest)})
         else:
             click.echo(f"Wrote {file}: {_held(manifest)}.")
 
@@ -189,15 +189,15 @@ async def _backup(config: Config, file: Path) -> BackupManifest:
 @click.command(cls=SettingsCommand)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--force", is_flag=True, help="Also where the database holds something; the old file is kept beside.")
-@_as_json
+@as_json_flag
 def restore(as_json: bool, file: Path, force: bool, **flags: Any) -> None:
     """Put the backup FILE in the place of the database. Every gligabao that has it open must be ended first."""
-    with _failures(as_json):
-        manifest, kept = _run(_restore, _settings(flags).config, file, force)
+    with failures_told(as_json):
+        manifest, kept = run_async(_restore, settings_in_force(flags).config, file, force)
         if as_json:
             from dataclasses import asdict
 
-            _echo_json({**asdict(manifest), "kept": str(kept) if kept else None})
+            echo_json({**asdict(manifest), "kept": str(kept) if kept else None})
         else:
             click.echo(f"Restored {file}: {_held(manifest)}." + (f" The old database is {kept}." if kept else ""))
 

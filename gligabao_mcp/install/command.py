@@ -11,7 +11,7 @@ from typing import Any, cast, get_args
 import click
 
 from core.errors import InvalidRequest
-from gligabao_mcp.cli import SERVED, SettingsCommand, _failures, with_settings  # pyright: ignore[reportPrivateUsage]
+from gligabao_mcp.commands import SERVED, SettingsCommand, failures_told, with_settings
 from gligabao_mcp.install import files
 from gligabao_mcp.install.clients import CLIENTS
 from gligabao_mcp.install.entries import Entry, Launcher
@@ -47,7 +47,7 @@ def install(client: str, **given: Any) -> None:
 
     The old file is kept beside the new one. Settings below become variables of the server (GLIGABAO_…).
     """
-    with _failures():
+    with failures_told():
         asked = plan(CLIENTS[client], given)
         click.echo(_shown(asked) if given["dry_run"] else _carried_out(asked))
 

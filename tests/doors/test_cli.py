@@ -14,7 +14,8 @@ from click.testing import CliRunner, Result
 
 import gligabao_mcp
 from core.config import Config
-from gligabao_mcp.cli import TOLD_BY_DOORS, cli
+from gligabao_mcp.cli import cli
+from gligabao_mcp.operation_commands import TOLD_BY_DOORS
 from gligabao_mcp.operations import OPERATIONS, Operation
 from gligabao_mcp.settings import flag, is_secret, is_table
 from tests.processes import COMMAND, environment
@@ -162,7 +163,7 @@ def test_help_lists_a_command_for_each_operation() -> None:
 def test_the_table_of_operations_is_not_read_to_find_a_command_of_the_command_line() -> None:
     """A host starts `gligabao stdio` for every conversation: it shall not wait for models it does not need yet."""
     code = (
-        "import sys; from gligabao_mcp.cli import TOLD_BY_DOORS, cli; import click; "
+        "import sys; from gligabao_mcp.cli import cli; import click; "
         "assert cli.get_command(click.Context(cli), 'stdio'); print('gligabao_mcp.operations' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
