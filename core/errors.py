@@ -121,6 +121,12 @@ class StorageBusy(GligabaoError):
     retry_after = 5
 
 
+class StorageGone(GligabaoError):
+    """The database file was deleted, moved or replaced while it was in use; nothing was read or stored."""
+
+    code = "storage_gone"
+
+
 class QueueFull(GligabaoError):
     """Too many calls wait for their turn; nothing was stored, the same call may be sent again."""
 

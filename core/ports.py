@@ -601,8 +601,8 @@ class Jobs(Protocol):
         """A new run with its job, in one transaction; it has its turn at once where nobody is before it. One whose key
         names a run that has not failed joins it.
 
-        Raises QueueFull, and Conflict when the key names another request. A queue that can't be written raises for a
-        durable call only.
+        Raises QueueFull, Conflict when the key names another request, and StorageBusy. A queue that can't be written
+        for another reason raises for a durable call only.
         """
         ...
 

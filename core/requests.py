@@ -15,6 +15,8 @@ from core.times import read_instant, read_moment
 KIB = 1024
 MIB = 1024 * KIB
 MAX_NAME = 128
+MAX_ID = 2**63 - 1
+MAX_LIMIT = 500
 # Where the id of a session was read. connection and process are guesses; minted: made for the call.
 SessionSource = Literal["argument", "header", "meta", "connection", "environment", "process", "minted"]
 
@@ -52,6 +54,12 @@ def row_id(stated: int | str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and 0 < int(text[:20]) < 2**63 and len(text) < 20 else None
 
 
+def _whole(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("must be a whole number")
+    return value
+
+
 def _named(value: str) -> str:
     if not value:
         raise ValueError(f"must be 1 to {MAX_NAME} bytes of UTF-8, is empty")
@@ -73,8 +81,14 @@ def _instant(value: object) -> object:
         return value
     stated = read_instant(value) if isinstance(value, str) else None
     if stated is None:
-        raise ValueError("must be an RFC 3339 time such as 2026-03-01T10:00:00Z")
+        raise ValueError(f"must be an RFC 3339 time such as 2026-03-01T10:00:00Z{_lacking(value)}")
     return stated
+
+
+def _lacking(value: object) -> str:
+    """What a date alone lacks. No time of day is put in for it: "an hour ago" would be told of another day."""
+    dated = isinstance(value, str) and read_moment(value)
+    return ": a date needs its time of day and zone" if dated else ""
 
 
 def _moment(value: object) -> object:
@@ -130,6 +144,10 @@ def _reasoning(value: object) -> object:
 
 _STRING = {"type": "string"}
 
+# Whole numbers: "5" is one too, as query strings and models write it; true is none, though Python counts it as 1.
+RowId = Annotated[int, Field(ge=1, le=MAX_ID), BeforeValidator(_whole)]
+Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT, description="How many at most, 1 to 500."), BeforeValidator(_whole)]
+Offset = Annotated[int, Field(ge=0, le=MAX_ID), BeforeValidator(_whole)]
 UserId = Annotated[str, AfterValidator(_named)]
 DatasetName = Annotated[str, AfterValidator(_named)]
 # A name that the caller chooses, of at most 128 bytes; empty is not given.

@@ -55,6 +55,9 @@ TABLE: Mapping[str, Numbers] = {
     "vectors_pending": Numbers(502, 1, "The facts are saved; their vectors are written later by themselves.", True),
     "not_configured": Numbers(503, 1, "The operation needs a provider that the server was not given."),
     "storage_busy": Numbers(503, 1, "Another process holds the database; nothing was stored, send the same again."),
+    "storage_gone": Numbers(
+        503, 1, "The database file was deleted, moved or replaced while it was in use; nothing was stored."
+    ),
     "queue_full": Numbers(503, 1, "Too many calls wait for their turn; nothing was stored, send the same again later."),
     "shutting_down": Numbers(503, 1, "The server is shutting down; send the same again when it is back."),
     "newer_database": Numbers(503, 1, "The database was written by a newer release."),

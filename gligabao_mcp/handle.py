@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Generator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any, TypeVar
 
 from core.core import Core
+from core.errors import ShuttingDown
 from core.progress import Watcher, watched_by
 from core.remember.runs import remembered_by
 from core.requests import Request, Response
@@ -36,6 +37,8 @@ class CoreHandle:
         self._owner: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
         self._runs = SharedRuns()
+        self._callers = set[asyncio.Task[Any]]()
+        self._given_up = False
 
     async def core(self) -> Core:
         """The core, opened once. A failure to open is raised, and the next call tries again."""
@@ -71,6 +74,32 @@ class CoreHandle:
         A call that repeats an earlier one joins its run (joining.py). A session that was minted for this call alone
         says nothing of whether it does. The watcher is told how far the run is.
         """
+        with self._called():
+            return await self._run(operation, parsed, minted_session, patience, watcher)
+
+    @contextmanager
+    def _called(self) -> Generator[None]:
+        """The time in which the caller waits for its answer. Raises ShuttingDown where it is given up."""
+        caller = asyncio.current_task()
+        assert caller is not None
+        self._callers.add(caller)
+        try:
+            yield
+        except asyncio.CancelledError:
+            if self._given_up:
+                raise ShuttingDown("server is shutting down") from None
+            raise
+        finally:
+            self._callers.discard(caller)
+
+    async def _run(
+        self,
+        operation: Operation[Req, Res],
+        parsed: Parsed[Req],
+        minted_session: bool,
+        patience: float | None,
+        watcher: Watcher | None,
+    ) -> dict[str, Any]:
         core = await self.core()
         if operation.reads_only:
             return await execute(operation, core, parsed)
@@ -88,6 +117,8 @@ class CoreHandle:
                     return kept.body()
                 patience = KEEP_AGAIN_SECONDS
         except asyncio.CancelledError:
+            if self._given_up and patience is not None and (kept := await core.manager.keep(run.task)):
+                return kept.body()
             if run.callers == 1:
                 core.manager.leave(run.task)
             raise
@@ -120,6 +151,12 @@ class CoreHandle:
         """Takes no more texts, and answers those that wait for their turn, while others still get their answer."""
         if core := self.opened:
             core.manager.stop()
+
+    def give_up(self) -> None:
+        """Answers whoever still waits: that its run goes on, where the caller takes that, else with ShuttingDown."""
+        self._given_up = True
+        for caller in self._callers:
+            caller.cancel()
 
     async def close(self) -> None:
         """Closes the core, which waits a little for what it accepted, and then whoever waited for more."""

@@ -21,6 +21,7 @@ from gligabao_mcp import rest
 from gligabao_mcp.addresses import is_loopback
 from gligabao_mcp.bearer import Resource, TokenCheck, asks_for_tokens
 from gligabao_mcp.bodies import CleanBody
+from gligabao_mcp.endings import QuietEnd
 from gligabao_mcp.errors import failure
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.hosts import Admission, AdmissionCheck, cors
@@ -77,6 +78,7 @@ def create_app(
 
         routes.append(route(metrics, handle))
         middleware.insert(0, Middleware(Counted, metrics=metrics, routes=routes))
+    middleware.insert(0, Middleware(QuietEnd))
     app = Starlette(
         # MCP's own routes, not a mount: a mounted path would answer every call with a redirect first.
         routes=routes,

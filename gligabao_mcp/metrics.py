@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -17,7 +17,7 @@ from core.events import Event
 from core.ports import ModelCall
 from gligabao_mcp import __version__, rest
 from gligabao_mcp.callers import caller_of
-from gligabao_mcp.errors import failure
+from gligabao_mcp.errors import CLIENT_GONE, failure
 from gligabao_mcp.handle import CoreHandle
 
 if TYPE_CHECKING:
@@ -149,6 +149,9 @@ class Counted:
 
         try:
             await self._app(scope, receive, watched)
+        except ClientDisconnect:
+            status = CLIENT_GONE
+            raise
         finally:
             path, method = self._names(scope)
             self._metrics.answered(path, method, status, time.perf_counter() - began)

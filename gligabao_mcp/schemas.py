@@ -93,7 +93,9 @@ def _without_null(schema: Schema) -> Schema:
 
 def _typed(schema: Mapping[str, Any]) -> Schema:
     """The types of a result without their descriptions."""
-    typed: Schema = {"type": schema["type"]} if "type" in schema else {}
+    types = {choice.get("type") for choice in schema.get("anyOf", [schema])}
+    one = types.pop() if len(types) == 1 else None
+    typed: Schema = {"type": one} if one else {}
     if "type" in schema.get("items", {}):
         typed["items"] = {"type": schema["items"]["type"]}
     if "properties" in schema:

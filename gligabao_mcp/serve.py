@@ -24,8 +24,10 @@ from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.http import MCP_PATH, create_app
 from gligabao_mcp.wiring import open_core
 
-# Hosts keep a stream open as long as they live: a server that waited for it would never end.
+# Calls that go on this long after a signal are answered that the server leaves.
 GRACE_SECONDS = 5
+# Then connections are cut. Hosts keep one open as long as they live: a server that waited for it would never end.
+CUT_SECONDS = 7
 # What runs by then has this long to end.
 DRAIN_SECONDS = 30.0
 
@@ -50,7 +52,7 @@ async def _serve(config: Config) -> None:
                 log_config=None,
                 log_level=config.log_level,
                 access_log=False,
-                timeout_graceful_shutdown=GRACE_SECONDS,
+                timeout_graceful_shutdown=CUT_SECONDS,
             ),
             handle,
         )
@@ -62,7 +64,7 @@ async def _serve(config: Config) -> None:
 
 class _Server(uvicorn.Server):
     """Ends after a signal with exit code 0, where uvicorn would raise the signal again. Who waits for a turn that will
-    not come is told so before the connections are closed."""
+    not come, or for longer than we do, is told so before the connections are closed."""
 
     def __init__(self, config: uvicorn.Config, handle: CoreHandle) -> None:
         super().__init__(config)
@@ -70,7 +72,9 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await self._handle.stop()
+        ending = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._handle.give_up)
         await super().shutdown(sockets)
+        ending.cancel()
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import sqlite3
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +18,7 @@ from sqlalchemy import event, exc
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from core.errors import InvalidRequest, StorageBusy
+from core.errors import InvalidRequest, StorageBusy, StorageGone
 
 T = TypeVar("T")
 
@@ -43,7 +45,8 @@ class Database:
 
     On SQLite every transaction that may write begins IMMEDIATE, so what it decides on and what it writes is one
     snapshot, and a second process waits in line instead of failing half way. Raises InvalidRequest for a URL that
-    nothing here can open, and StorageBusy when the database can't be reached or is held longer than we wait.
+    nothing here can open, StorageBusy when the database can't be reached or is held longer than we wait, and
+    StorageGone while the file is not where it was opened.
     """
 
     def __init__(self, url: str, *, durable: bool = True) -> None:
@@ -52,6 +55,8 @@ class Database:
         self.durable = durable
         self.name = Path(str(self.url.database)).stem if self.sqlite else str(self.url.database)
         """The stem of the file, or what the database is called on its server."""
+        self._file: os.stat_result | None = None
+        """The file that is open, since the first connection to it."""
         self.engine = self._sqlite_engine() if self.sqlite else _server_engine(self.url)
         self._writer = ThreadPoolExecutor(1, "gligabao-sql-writer")
         self._readers = ThreadPoolExecutor(4, "gligabao-sql-reader")
@@ -72,9 +77,14 @@ class Database:
                 raise
             connection.execute(f"PRAGMA synchronous = {'FULL' if self.durable else 'NORMAL'}")
             connection.execute("PRAGMA foreign_keys = ON")
+            self._file = self._file or path.stat()
 
         def begin(connection: Connection) -> None:
-            mode = connection.get_execution_options().get("writes")
+            options = connection.get_execution_options()
+            wait, mode = options.get("wait", BUSY_MS), options.get("writes")
+            if wait != connection.info.get("wait", BUSY_MS):
+                connection.exec_driver_sql(f"PRAGMA busy_timeout = {wait}")
+                connection.info["wait"] = wait
             if mode and self.durable:
                 connection.exec_driver_sql(_SYNCHRONOUS[mode])
             connection.exec_driver_sql("BEGIN IMMEDIATE" if mode else "BEGIN")
@@ -93,13 +103,14 @@ class Database:
         A `relaxed` one survives a crash of the process but perhaps no power cut: for what can be done again or only
         tells what was done. It does not wait for the disk.
         """
-        return await asyncio.get_running_loop().run_in_executor(self._writer, self.write_now, work, relaxed)
+        asked = time.monotonic()
+        return await asyncio.get_running_loop().run_in_executor(self._writer, self.write_now, work, relaxed, asked)
 
     def read_now(self, work: Callable[[Connection], T]) -> T:
         """`read` for callers outside the event loop."""
         isolation: dict[str, Any] = {} if self.sqlite else {"isolation_level": "REPEATABLE READ"}
 
-        def read() -> T:
+        def read(_: int) -> T:
             with self.engine.connect().execution_options(**isolation) as connection, connection.begin():
                 return work(connection)
 
@@ -108,7 +119,7 @@ class Database:
     def open_snapshot(self) -> Connection:
         """A read transaction for whoever reads for long and closes it. It takes no place in the pool."""
 
-        def begin() -> Connection:
+        def begin(_: int) -> Connection:
             connection = self.engine.connect()
             try:
                 if not self.sqlite:
@@ -122,17 +133,17 @@ class Database:
 
         return self._tried(begin, "nothing was read")
 
-    def write_now(self, work: Callable[[Connection], T], relaxed: bool = False) -> T:
-        """`write` for callers outside the event loop."""
+    def write_now(self, work: Callable[[Connection], T], relaxed: bool = False, asked: float | None = None) -> T:
+        """`write` for callers outside the event loop. `asked` at that time.monotonic(), it has stood in line since."""
         mode = "relaxed" if relaxed else "durable"
 
-        def write() -> T:
-            with self.engine.connect().execution_options(writes=mode) as connection, connection.begin():
+        def write(wait: int) -> T:
+            with self.engine.connect().execution_options(writes=mode, wait=wait) as connection, connection.begin():
                 if relaxed and not self.sqlite:
                     connection.execute(_NO_WAIT)
                 return work(connection)
 
-        return self._tried(write, "nothing was stored")
+        return self._tried(write, "nothing was stored", asked)
 
     async def empty_log(self) -> None:
         """Empties the write-ahead log of SQLite, so that what was deleted is in no file any more. Where a reader keeps
@@ -147,19 +158,40 @@ class Database:
         finally:
             connection.close()
 
-    def _tried(self, work: Callable[[], T], so_far: str) -> T:
-        """The work, tried again a few times while the database is held or can't be reached."""
+    def _tried(self, work: Callable[[int], T], so_far: str, asked: float | None = None) -> T:
+        """The work, tried again a few times while the database is held or can't be reached. It is told how many
+        milliseconds to wait for a lock: what stood in line behind others that waited has waited with them."""
+        until = (asked or time.monotonic()) + TRIES * BUSY_MS / 1000
         for attempt in range(TRIES):
+            left = round(1000 * (until - time.monotonic()))
+            if attempt and left <= 0:
+                break
             if attempt:
                 time.sleep(random.uniform(0.05, 0.25) * attempt)
+            self._check_file(so_far)
             try:
-                return work()
+                return work(max(0, min(BUSY_MS, left)))
             except exc.DBAPIError as failure:
                 if not _may_pass(failure):
                     _refuse_unusable(Path(str(self.url.database)), failure.orig)
                     raise
         place = "held by another process" if self.sqlite else "out of reach or held by another process"
         raise StorageBusy(f"the database is {place}; {so_far}, send the same call again")
+
+    def _check_file(self, so_far: str) -> None:
+        """Raises StorageGone where the path names another file than the open one, or none: what is written into that
+        is lost when we close it. Windows lets nobody take away a file that is open."""
+        if self._file is None or sys.platform == "win32":
+            return
+        try:
+            if os.path.samestat(self._file, os.stat(str(self.url.database))):
+                return
+        except OSError:
+            pass
+        raise StorageGone(
+            f"the database file was deleted, moved or replaced while it was in use; {so_far}. Put it back, or start "
+            "again with the file that is there now"
+        )
 
     def close(self) -> None:
         """Waits for what runs, then lets go of every connection."""

@@ -42,7 +42,7 @@ class SqlJobs:
     async def enqueue(self, job: NewJob) -> Entered:
         try:
             entered = await self._entered(job)
-        except (SQLAlchemyError, StorageBusy) as failure:
+        except SQLAlchemyError as failure:
             if job.request is not None:
                 raise
             log.warning("the run log could not be written: %s", type(failure).__name__)

@@ -65,12 +65,12 @@ class _Plan:
 
     @classmethod
     def of(cls, connection: Connection, dataset: Dataset, order: Order) -> _Plan:
-        e, pair = t.entities, (order.into, number(order))
-        rows = {row["id"]: row for row in rows_of(connection, e, e.c.id, [i for i in pair if i is not None])}
-        for entity_id in pair:
+        e, pair = t.entities, {"into": order.into, "other": number(order)}
+        rows = {row["id"]: row for row in rows_of(connection, e, e.c.id, [i for i in pair.values() if i is not None])}
+        for field, entity_id in pair.items():
             if entity_id is None or rows.get(entity_id, {}).get("dataset_id") != dataset.id:
-                raise NotFound(f"there is no entity {entity_id} in the dataset")
-        plan = cls(*(rows[i] for i in pair if i is not None))
+                raise NotFound(f"{field}: there is no such entity in the dataset", param=field)
+        plan = cls(*(rows[i] for i in pair.values() if i is not None))
         facts = {
             row["id"]: row
             for column in (t.edges.c.source_id, t.edges.c.target_id)

@@ -84,7 +84,7 @@ def _purge(
     secure_delete(connection)
     tombstone = one_tombstone(connection, user_id, tombstone_id)
     if tombstone is None:
-        raise NotFound(f"there is no tombstone {tombstone_id}")
+        raise NotFound("tombstone_id: there is no such tombstone", param="tombstone_id")
     if tombstone.undone_at is not None:
         raise Conflict(f"tombstone {tombstone_id} was undone: it holds nothing")
     dropped: list[int] = []

@@ -36,7 +36,7 @@ def undo(connection: Connection, user_id: str, tombstone_id: int, clock: Callabl
     """Brings back what the tombstone holds."""
     tombstone = one_tombstone(connection, user_id, tombstone_id)
     if tombstone is None:
-        raise NotFound(f"there is no tombstone {tombstone_id}")
+        raise NotFound("tombstone_id: there is no such tombstone", param="tombstone_id")
     _refuse_what_is_over(tombstone, clock())
     if tombstone.scope in ("dataset", "user"):
         counts = _datasets_back(connection, tombstone)

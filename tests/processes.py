@@ -126,13 +126,20 @@ def stdio(home: Path, *flags: str, parent: Sequence[str] = (), **more: str) -> G
             running.ended()
 
 
+class Served(subprocess.Popen[bytes]):
+    """`gligabao serve`, and what it says on stderr: all of it once it has ended."""
+
+    said: Sequence[str] = ()
+
+
 @contextmanager
-def served(home: Path, *flags: str, **more: str) -> Generator[tuple[str, subprocess.Popen[bytes]]]:
+def served(home: Path, *flags: str, **more: str) -> Generator[tuple[str, Served]]:
     """`gligabao serve` on a free port: its address and process."""
     command = [*COMMAND, "serve", "--port", "0", *flags]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment(home, **more)) as process:
+    with Served(command, stderr=subprocess.PIPE, env=environment(home, **more)) as process:
+        process.said = said = list[str]()
         lines: Queue[str] = Queue()
-        reader = threading.Thread(target=_read_lines, args=(process, lines))
+        reader = threading.Thread(target=_read_lines, args=(process, lines, said))
         reader.start()
         try:
             yield _address(lines), process
@@ -142,9 +149,10 @@ def served(home: Path, *flags: str, **more: str) -> Generator[tuple[str, subproc
             reader.join()
 
 
-def _read_lines(process: subprocess.Popen[bytes], lines: Queue[str]) -> None:
+def _read_lines(process: Served, lines: Queue[str], said: list[str]) -> None:
     assert process.stderr
     for line in process.stderr:
+        said.append(line.decode())
         lines.put(line.decode())
     lines.put("")
 

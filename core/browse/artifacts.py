@@ -8,13 +8,13 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from core.browse.edges import EdgeList, edge_list
 from core.browse.entities import EntityList, entity_list
-from core.browse.requests import InDataset, MaybeId, Paged, RowId, Words, folded, next_cursor, unset, window
+from core.browse.requests import InDataset, MaybeId, Paged, Words, folded, next_cursor, unset, window
 from core.browse.stored import ArtifactFilter, Page, StoredArtifact, WholeArtifact, Window
 from core.core import Core
 from core.datasets import find_dataset
 from core.errors import NotFound
 from core.graph import ArtifactKind
-from core.requests import Label, ReadTime, Response
+from core.requests import Label, ReadTime, Response, RowId
 from core.times import utc
 from core.wire import Time
 

@@ -17,7 +17,7 @@ from core.browse.requests import InDataset, MaybeId, Paged, Words
 from core.browse.sessions import SessionRequest, SessionsRequest, session, sessions
 from core.core import Core
 from core.errors import NotFound
-from core.requests import Label, Request, Response, RowOrSession, row_id
+from core.requests import Label, Offset, Request, Response, RowOrSession, row_id
 
 What = Literal["datasets", "sessions", "artifacts", "entities", "edges"]
 # Tokens for what stands around the rows: counts, a cursor, and what a door adds.
@@ -36,7 +36,7 @@ class BrowseRequest(Paged, InDataset):
     in_session: Annotated[Label, Field(description="Only those of this session.")] = None
     entity_id: Annotated[MaybeId, Field(description="Only edges of this entity.")] = None
     artifact_id: Annotated[MaybeId, Field(description="Only entities or edges of this artifact.")] = None
-    offset: Annotated[int, Field(ge=0, lt=2**53, description="With id: the next_offset of a text that was cut.")] = 0
+    offset: Annotated[Offset, Field(description="With id: the next_offset of a text that was cut.")] = 0
 
     @model_validator(mode="after")
     def _asks_for_what_there_is(self) -> BrowseRequest:

@@ -6,14 +6,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from core.browse.requests import InDataset, MaybeFlag, MaybeId, Paged, RowId, Words, folded, next_cursor, window
+from core.browse.requests import InDataset, MaybeFlag, MaybeId, Paged, Words, folded, next_cursor, window
 from core.browse.stored import EdgeFilter, Page, WholeEdge, Window
 from core.browse.supports import SessionNames, SupportList, session_names, support_list
 from core.core import Core
 from core.datasets import find_dataset
 from core.errors import NotFound
 from core.graph import Edge, TimeSource
-from core.requests import Label, ReadTime, Response
+from core.requests import Label, ReadTime, Response, RowId
 from core.text import relation
 from core.times import utc
 from core.wire import EdgeItem, Time

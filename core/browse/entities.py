@@ -7,14 +7,14 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from core.browse.edges import EdgeList, edge_list
-from core.browse.requests import InDataset, MaybeId, Paged, RowId, Words, folded, next_cursor, window
+from core.browse.requests import InDataset, MaybeId, Paged, Words, folded, next_cursor, window
 from core.browse.stored import EntityFilter, Page, WholeEntity, Window
 from core.browse.supports import SessionNames, SupportList, session_names, support_list
 from core.core import Core
 from core.datasets import find_dataset
 from core.errors import NotFound
 from core.graph import Entity
-from core.requests import Label, ReadTime, Response
+from core.requests import Label, ReadTime, Response, RowId
 from core.text import entity_type, name_key
 from core.times import utc
 from core.wire import EntityItem, Time

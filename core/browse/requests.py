@@ -11,12 +11,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from core.browse.stored import Key, Page, Window
 from core.errors import InvalidRequest
-from core.requests import USER_ID, DatasetName, Label, Request, UserId
+from core.requests import MAX_ID, USER_ID, DatasetName, Label, Limit, Request, RowId, UserId
 from core.text import clean, fold
 
-MAX_LIMIT = 500
 SHOWN = 50
-MAX_ID = 2**63 - 1
 MAX_CURSOR = 1000
 
 _ID: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": MAX_ID}
@@ -27,7 +25,6 @@ def unset(value: object) -> object:
     return None if value == "" else value
 
 
-RowId = Annotated[int, Field(ge=1, le=MAX_ID)]
 MaybeId = Annotated[RowId | None, BeforeValidator(unset), WithJsonSchema(_ID)]
 MaybeFlag = Annotated[bool | None, BeforeValidator(unset), WithJsonSchema({"type": "boolean"})]
 Words = Annotated[Label, AfterValidator(lambda v: v and " ".join(v.split()))]
@@ -46,7 +43,7 @@ class InDataset(Request):
 class Paged(Request):
     """The part of a list that is asked for. What is written meanwhile moves nothing that is still to come."""
 
-    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="How many at most, 1 to 500.")] = SHOWN
+    limit: Limit = SHOWN
     cursor: Annotated[
         Annotated[str, Field(max_length=MAX_CURSOR)] | None,
         BeforeValidator(unset),

@@ -14,7 +14,7 @@ from core.errors import Conflict, InvalidRequest, NotFound, Stale
 from core.extraction import CALLER, RawEdge, RawEntity, read_extraction
 from core.graph import Artifact, Dataset, Edge, Entity, Extraction, GraphChange, StatedEdge, Stored, Verdict
 from core.query.subgraph import Match
-from core.requests import SESSION_ID, USER_ID, DatasetName, Request, Response, SessionId, UserId
+from core.requests import SESSION_ID, USER_ID, DatasetName, Request, Response, RowId, SessionId, UserId
 from core.secrets import mask
 from core.times import read_moment, rfc3339
 from core.wire import EdgeItem, Time
@@ -37,7 +37,7 @@ class Restatement(Request):
 
 class CorrectRequest(Request):
     user_id: Annotated[UserId, USER_ID]
-    edge_id: Annotated[int, Field(ge=1, lt=2**63, description="The fact to correct.")]
+    edge_id: Annotated[RowId, Field(description="The fact to correct.")]
     dataset: Annotated[DatasetName, Field(description="The dataset that it is in.")] = "main"
     invalid_at: Annotated[str | None, Field(description=f"When the fact ended: {_DATE}.")] = None
     restate: Annotated[Restatement | None, Field(description="What is so instead of the fact.")] = None
@@ -128,7 +128,7 @@ async def _attempt(core: Core, request: CorrectRequest) -> Stored:
 async def _fact(core: Core, dataset: Dataset, edge_id: int) -> tuple[Edge, dict[int, Entity]]:
     found = await core.graph.facts(dataset, [edge_id], Match("", ()))
     if not found.edges:
-        raise NotFound(f"there is no edge {edge_id} in the dataset")
+        raise NotFound("edge_id: there is no such edge in the dataset", param="edge_id")
     return found.edges[0], {entity.id: entity for entity in found.entities}
 
 

@@ -10,16 +10,14 @@ from pydantic import Field, model_validator
 from core.core import Core
 from core.forget.request import DRY_RUN, Counts
 from core.ports import Order
-from core.requests import USER_ID, DatasetName, Request, Response, UserId
+from core.requests import USER_ID, DatasetName, Request, Response, RowId, UserId
 from core.wire import Time
 
 
 class MergeRequest(Request):
     user_id: Annotated[UserId, USER_ID]
-    into: Annotated[int, Field(ge=1, lt=2**63, description="The entity that stays.")]
-    other: Annotated[
-        int, Field(ge=1, lt=2**63, description="The entity that goes: its facts and name become the other's.")
-    ]
+    into: Annotated[RowId, Field(description="The entity that stays.")]
+    other: Annotated[RowId, Field(description="The entity that goes: its facts and name become the other's.")]
     dataset: Annotated[DatasetName, Field(description="The dataset that both are in.")] = "main"
     dry_run: Annotated[bool, DRY_RUN] = False
 

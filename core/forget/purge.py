@@ -6,12 +6,12 @@ from typing import Annotated
 
 from core.core import Core
 from core.forget.request import TOMBSTONE_ID, TombstoneItem
-from core.requests import USER_ID, Request, Response, UserId
+from core.requests import USER_ID, Request, Response, RowId, UserId
 
 
 class PurgeRequest(Request):
     user_id: Annotated[UserId, USER_ID]
-    tombstone_id: Annotated[int, TOMBSTONE_ID]
+    tombstone_id: Annotated[RowId, TOMBSTONE_ID]
 
 
 class PurgeResponse(Response):

@@ -12,7 +12,7 @@ from core.requests import Response
 from core.wire import Time
 
 DRY_RUN = Field(description="true: change nothing, only tell what would go.")
-TOMBSTONE_ID = Field(ge=1, lt=2**63, description="The tombstone that forget or merge answered with.")
+TOMBSTONE_ID = Field(description="The tombstone that forget or merge answered with.")
 Counts = Annotated[Mapping[str, int], Field(description="Rows by kind.")]
 
 

@@ -8,12 +8,12 @@ from pydantic import Field
 
 from core.core import Core
 from core.forget.request import TOMBSTONE_ID, Counts, TombstoneItem
-from core.requests import USER_ID, Label, Request, Response, UserId
+from core.requests import USER_ID, Label, Limit, Request, Response, RowId, UserId
 
 
 class UndoRequest(Request):
     user_id: Annotated[UserId, USER_ID]
-    tombstone_id: Annotated[int, TOMBSTONE_ID]
+    tombstone_id: Annotated[RowId, TOMBSTONE_ID]
 
 
 class UndoResponse(Response):
@@ -38,9 +38,10 @@ async def undo(core: Core, request: UndoRequest) -> UndoResponse:
 class TombstonesRequest(Request):
     user_id: Annotated[UserId, USER_ID]
     dataset: Annotated[Label, Field(description="Only those of this dataset.")] = None
-    limit: Annotated[int, Field(ge=1, le=500, description="How many at most.")] = 100
+    limit: Limit = 100
     before: Annotated[
-        int | None, Field(ge=1, description="Only those before this tombstone: the `next` of the page before.")
+        RowId | None,
+        Field(description="Only those before this tombstone: the `next` of the page before."),
     ] = None
 
 

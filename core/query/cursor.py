@@ -11,8 +11,8 @@ from datetime import datetime
 from itertools import accumulate, pairwise
 from typing import cast
 
-from core.browse.requests import MAX_ID
 from core.errors import InvalidRequest
+from core.requests import MAX_ID
 from core.text import clean
 from core.times import read_instant, rfc3339, utc
 

@@ -11,7 +11,7 @@ from core.costs import check_database
 from core.ports import RunFilter, RunRecord
 from core.remember.runs import StageItem, stage_item
 from core.remember.stages import STAGES
-from core.requests import Label, Request, Response
+from core.requests import Label, Limit, Offset, Request, Response
 from core.wire import Time
 
 Status = Literal["started", "succeeded", "failed"]
@@ -27,8 +27,8 @@ class AdminRunsRequest(Request):
     ] = None
     dataset: Annotated[Label, Field(description="Only runs of datasets of this name.")] = None
     user_id: Annotated[Label, Field(description="Only runs of this user.")] = None
-    limit: Annotated[int, Field(ge=1, le=500, description="How many at most.")] = 100
-    offset: Annotated[int, Field(ge=0, lt=2**63, description="How many of the newest to skip.")] = 0
+    limit: Limit = 100
+    offset: Annotated[Offset, Field(description="How many of the newest to skip.")] = 0
 
 
 class AdminRun(Response):

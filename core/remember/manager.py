@@ -162,6 +162,8 @@ class RememberManager:
         while (record := await core.runs.run(run_id)) and record.status == "started":
             if not wait:
                 return Accepted(remember_run_id=run_id, state="queued")
+            if self._closing:
+                raise _shutting_down(goes_on=True)
             await self._take_over(core)
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_WAIT)
@@ -183,7 +185,9 @@ class RememberManager:
             return await self._stopped(going)
         except BaseException as failure:
             saved = failure.saved.get("artifact_id") if isinstance(failure, GligabaoError) else None
-            await going.run.finish(saved if isinstance(saved, int) else None, reason(failure))
+            end = self._kept(going.run.finish(saved if isinstance(saved, int) else None, reason(failure)))
+            if not isinstance(failure, StorageBusy):  # its caller has waited long enough
+                await asyncio.shield(end)
             raise
         finally:
             self._going.discard(going)
@@ -301,8 +305,10 @@ class RememberManager:
             log.debug("a run ended with %s", type(failure).__name__)  # its caller, if it still waits, raises it
 
 
-def _shutting_down() -> ShuttingDown:
-    return ShuttingDown("server is shutting down")
+def _shutting_down(*, goes_on: bool = False) -> ShuttingDown:
+    failure = ShuttingDown("server is shutting down")
+    failure.goes_on = goes_on
+    return failure
 
 
 def _reads(core: Core) -> bool:

@@ -15,7 +15,7 @@ from core.remember.pipeline import Remembered, remembered
 from core.remember.remember_image import recall_image
 from core.remember.response import MessageItem, Remembering, Terms, respond
 from core.remember.stages import STAGES
-from core.requests import USER_ID, Label, Request, Response, UserId
+from core.requests import USER_ID, Label, Limit, Offset, Request, Response, RowId, UserId
 from core.wire import Time
 
 State = Literal["queued", "running", "succeeded", "failed"]
@@ -23,9 +23,7 @@ State = Literal["queued", "running", "succeeded", "failed"]
 
 class RunRequest(Request):
     user_id: Annotated[UserId, USER_ID]
-    remember_run_id: Annotated[
-        int, Field(ge=1, lt=2**63, description="The remember_run_id of a call, as its response named it.")
-    ]
+    remember_run_id: Annotated[RowId, Field(description="The remember_run_id of a call, as its response named it.")]
 
 
 class RunsRequest(Request):
@@ -35,8 +33,8 @@ class RunsRequest(Request):
         Literal["started", "queued", "running", "succeeded", "failed"] | None,
         Field(description="Only runs that stand so. started: queued or running."),
     ] = None
-    limit: Annotated[int, Field(ge=1, le=500, description="How many at most.")] = 100
-    offset: Annotated[int, Field(ge=0, lt=2**63, description="How many of the newest to skip.")] = 0
+    limit: Limit = 100
+    offset: Annotated[Offset, Field(description="How many of the newest to skip.")] = 0
 
 
 class StageItem(Response):

@@ -17,6 +17,7 @@ from gligabao_mcp.errors import failure
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.hanging_up import unless_gone
 from gligabao_mcp.mcp_door.arguments import read_arguments
+from gligabao_mcp.mcp_door.failures import check_is_first_page
 from gligabao_mcp.mcp_door.fitted import fitted
 from gligabao_mcp.mcp_door.links import source_links
 from gligabao_mcp.mcp_door.progress import reporting
@@ -45,9 +46,8 @@ class ToolCalls:
     """After which a call that goes on by itself is answered with its run."""
     result_tokens: int
 
-    async def list_tools(
-        self, _context: Context, _params: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
+    async def list_tools(self, _context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        check_is_first_page(params)
         return types.ListToolsResult(tools=list(tools(self.profile)))
 
     def schema_of(self, name: str) -> Schema | None:
@@ -56,7 +56,9 @@ class ToolCalls:
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         operation = operations(self.profile).get(params.name)
         if operation is None:
-            raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown tool: {params.name}")
+            raise MCPError(
+                code=types.INVALID_PARAMS, message=f"Unknown tool; the tools are {', '.join(operations(self.profile))}"
+            )
         arguments = read_arguments(operation, params.arguments or {})
         signals = signals_of(context, self.launch, arguments.get("session_id"))
         conversation = resolve_session(signals, self.rules, mint=_keeps_session(operation))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import mcp_types as types
 
-from core.browse.requests import MAX_LIMIT
 from core.errors import UnknownDataset
+from core.requests import MAX_LIMIT
 from core.text import fold, without_accents
 from gligabao_mcp.mcp_door.browsing import Browsing
 from gligabao_mcp.mcp_door.signals import Context

@@ -9,8 +9,8 @@ from typing import Any
 
 import mcp_types as types
 
-from core.browse.requests import MAX_LIMIT
 from core.errors import NotFound
+from core.requests import MAX_LIMIT
 from gligabao_mcp.mcp_door import pages
 from gligabao_mcp.mcp_door.browsing import Browsing
 from gligabao_mcp.mcp_door.signals import Context

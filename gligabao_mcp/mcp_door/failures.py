@@ -12,6 +12,12 @@ from pydantic import ValidationError
 from gligabao_mcp.errors import failure
 
 
+def check_is_first_page(params: types.PaginatedRequestParams | None) -> None:
+    """Raises MCPError for a cursor: each list is one page, and none gave one. An empty one counts as not given."""
+    if params and params.cursor:
+        raise MCPError(code=types.INVALID_PARAMS, message="cursor: this list has one page")
+
+
 async def in_our_words(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
     """A middleware of the SDK's server, which would send what an exception says to clients of the handshake era, and
     log it. Invalid params where the request is at fault, else an internal error; `data.code` is ours."""

@@ -9,6 +9,8 @@ from typing import Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
+from gligabao_mcp.mcp_door.failures import check_is_first_page
+
 MAX_ARGUMENT = 1000
 """Characters of an argument."""
 
@@ -80,7 +82,8 @@ _PROMPTS: Mapping[str, _Prompt] = {
 }
 
 
-async def list_prompts(_context: Any, _params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+async def list_prompts(_context: Any, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+    check_is_first_page(params)
     return types.ListPromptsResult(prompts=[prompt.shown for prompt in _PROMPTS.values()])
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from core.browse.requests import MAX_LIMIT
 from core.errors import InvalidRequest, NotFound, UnknownDataset
+from core.requests import MAX_LIMIT
 from gligabao_mcp.mcp_door.browsing import Browsing
 from gligabao_mcp.mcp_door.contents import MARKDOWN, ContentsOf
+from gligabao_mcp.mcp_door.failures import check_is_first_page
 from gligabao_mcp.mcp_door.signals import Context
 from gligabao_mcp.mcp_door.uris import DATASETS, TEMPLATES, read_uri, uri_of
 from gligabao_mcp.report import day
@@ -65,14 +66,14 @@ class Resources:
     ) -> types.ListResourcesResult:
         """The list of datasets, and the newest sessions once the memory is in use. It opens no database: hosts ask for
         it, every page of it, in each process that they start."""
-        if params and params.cursor is not None:
-            raise MCPError(code=types.INVALID_PARAMS, message="cursor: this list has one page")
+        check_is_first_page(params)
         sessions = await self._sessions(context) if self.browsing.handle.opened else []
         return types.ListResourcesResult(resources=[_DATASETS, *sessions])
 
     async def list_templates(
-        self, _context: Context, _params: types.PaginatedRequestParams | None
+        self, _context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
+        check_is_first_page(params)
         return types.ListResourceTemplatesResult(resource_templates=_TEMPLATES)
 
     async def read(self, context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ import sqlalchemy as sa
 from core.config import Config
 from core.core import Core
 from core.engine import NoEngine, PromptedEngine
-from core.errors import Conflict, ModelFailed, NotConfigured, QueueFull, ShuttingDown, TakenOver
+from core.errors import Conflict, ModelFailed, NotConfigured, QueueFull, ShuttingDown, StorageBusy, TakenOver
 from core.inferences import Choice
 from core.ports import Completion, Prompt, RunOf
 from core.remember import manager
@@ -26,6 +28,7 @@ from gligabao_mcp.operations import REMEMBER, parse
 from gligabao_mcp.operations import execute as carry_out
 from gligabao_mcp.providers.scripted import HashEmbedder, ScriptedModel
 from gligabao_mcp.wiring import Providers, open_core
+from storage import database as rules
 from storage.database import Database
 from storage.events import SqlEvents
 from storage.tables import jobs
@@ -356,6 +359,40 @@ async def test_what_is_waited_for_elsewhere_is_kept_already(config: Config) -> N
         gate.opened.set()
         assert (await first) == (await second)
         assert await one.manager.keep(first) is None, "it has its answer"
+
+
+async def test_who_waits_for_a_run_of_another_process_does_not_hold_the_end_up(config: Config) -> None:
+    gate = Gate(graph("Bo"))
+    async with process(config, gate) as one:
+        first = told(one, "Bo.", idempotency_key="k")
+        await gate.asked.wait()
+        async with process(config, Gate(), "elsewhere|2|2") as two:
+            second = told(two, "Bo.", idempotency_key="k")
+            await kept_while_it_waits(two, second)
+            two.manager.stop()
+            async with asyncio.timeout(30):
+                with pytest.raises(ShuttingDown):
+                    await second
+        gate.opened.set()
+        assert (await first).artifact_id == 1
+
+
+async def test_a_database_that_is_held_is_told_before_a_model_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate(graph("Bo"))
+    gate.opened.set()
+    async with process(Config(home=tmp_path), gate) as core:
+        with (
+            closing(sqlite3.connect(tmp_path / "gligabao.db", isolation_level=None)) as other,
+            monkeypatch.context() as hurried,
+        ):
+            hurried.setattr(rules, "BUSY_MS", 20)
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StorageBusy):
+                await tell(core, "Bo.")
+            assert gate.texts == []
+        assert (await tell(core, "Bo.")).remember_run_id == 1, "the first one left nothing"
 
 
 async def test_a_run_that_goes_is_kept_when_its_caller_leaves(config: Config, tables: Tables) -> None:

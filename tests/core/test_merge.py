@@ -97,8 +97,10 @@ async def test_entities_of_others_are_none(core: Core) -> None:
     elsewhere = await tell_facts(core, edge("Ines", "runs", "lab"), dataset="lab")
     ines = await id_of(core, "Ines")
     for foreign in (other.edges[0].source_id, elsewhere.edges[0].source_id, 999_999):
-        with pytest.raises(NotFound, match=f"there is no entity {foreign} in the dataset"):
+        with pytest.raises(NotFound, match="other: there is no such entity in the dataset"):
             await merge_them(core, ines, foreign)
+        with pytest.raises(NotFound, match="into: there is no such entity in the dataset"):
+            await merge_them(core, foreign, ines)
     assert await facts_of(core, "What does Ines run?") == {"Ines runs ops"}
 
 

@@ -111,13 +111,21 @@ def test_a_reference_time_is_an_rfc_3339_time(stated: str, at: str) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        *("2026-03-01", "2026", "yesterday", "1772359200", "2026-02-30T10:00:00Z", "2026-03-01T25:00:00Z"),
+        *("yesterday", "1772359200", "2026-02-30", "2026-02-30T10:00:00Z", "2026-03-01T25:00:00Z"),
         *("0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00", "10000-01-01T00:00:00Z", 1772359200, {}, True),
     ],
 )
 def test_anything_else_is_no_reference_time(wrong: object) -> None:
     assert refused(reference_time=wrong).message == (
         "reference_time: must be an RFC 3339 time such as 2026-03-01T10:00:00Z"
+    )
+
+
+@requirement("remember.reference-time-format")
+@pytest.mark.parametrize("date", ["2026-03-01", "2026-03", "2026"])
+def test_a_date_alone_is_no_reference_time_and_the_error_says_what_it_lacks(date: str) -> None:
+    assert refused(reference_time=date).message == (
+        "reference_time: must be an RFC 3339 time such as 2026-03-01T10:00:00Z: a date needs its time of day and zone"
     )
 
 

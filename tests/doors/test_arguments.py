@@ -11,7 +11,7 @@ from core.errors import InvalidRequest
 from gligabao_mcp.errors import MAX_LINE
 from gligabao_mcp.mcp_door.arguments import read_arguments
 from gligabao_mcp.mcp_door.tools import operations
-from gligabao_mcp.operations import REMEMBER, Operation, parse
+from gligabao_mcp.operations import OPERATIONS, REMEMBER, TOOLS_ALONE, Operation, parse
 
 EDGE = {"source": "Alice", "target": "Paris", "relation": "lives in"}
 WHOLE: dict[str, dict[str, Any]] = {
@@ -42,6 +42,15 @@ def test_any_value_of_any_argument_is_taken_or_refused_in_one_line(tool: str) ->
             said = refusal(operation, WHOLE[tool] | {name: value})
             assert "hearsay" not in said and "\n" not in said, (name, value)
             assert len(said) <= MAX_LINE
+
+
+@pytest.mark.parametrize("operation", (*OPERATIONS, *TOOLS_ALONE), ids=lambda operation: operation.name)
+def test_true_is_no_number_in_any_field_of_any_operation(operation: Operation[Any, Any]) -> None:
+    schemas = operation.request.model_json_schema()["properties"]
+    numbers = [name for name, schema in schemas.items() if "integer" in str(schema) and name != "id"]  # a name too
+    for name in numbers:
+        assert f"{name}: must be a whole number" in refusal(operation, {"user_id": "u1", name: True})
+        assert f"{name}: " not in refusal(operation, {"user_id": "u1", name: "5"})
 
 
 def refusal(operation: Operation[Any, Any], given: dict[str, Any]) -> str:

@@ -53,6 +53,26 @@ async def test_two_entities_are_merged_and_a_fact_is_corrected_over_http(rest: h
     assert (status, done["edge"]["target"]) == (200, "Cem")
 
 
+@pytest.mark.parametrize(
+    ("route", "payload", "field", "what"),
+    [
+        ("forget", {"scope": "edge", "id": 99}, "id", "edge in the dataset"),
+        ("undo", {"tombstone_id": 99}, "tombstone_id", "tombstone"),
+        ("purge", {"tombstone_id": 99}, "tombstone_id", "tombstone"),
+        ("merge", {"into": 99, "other": 1}, "into", "entity in the dataset"),
+        ("merge", {"into": 1, "other": 99}, "other", "entity in the dataset"),
+        ("correct", {"edge_id": 99, "invalid_at": "2023"}, "edge_id", "edge in the dataset"),
+    ],
+)
+async def test_a_row_that_is_not_there_is_named_by_its_field(
+    rest: httpx2.AsyncClient, route: str, payload: dict[str, Any], field: str, what: str
+) -> None:
+    await send(rest, "remember", text="Ann knows a friend.", edges=EDGES[:1])
+    status, body = await send(rest, route, **payload)
+    assert (status, body["code"], body["param"]) == (404, "not_found", field)
+    assert body["error"] == f"{field}: there is no such {what}"
+
+
 async def test_a_person_forgets_on_the_command_line(tmp_path: Path) -> None:
     def run(*arguments: str) -> dict[str, Any]:
         command = [*arguments, "--json", "--home", str(tmp_path), "--llm", "none"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import sqlite3
+import struct
 import sys
 import time
 from collections.abc import Callable
@@ -18,7 +20,7 @@ import pytest
 
 from core.config import Config
 from tests import wire as api
-from tests.processes import PATIENCE, Stdio, asking, served, stdio
+from tests.processes import PATIENCE, Served, Stdio, asking, served, stdio
 from tests.wire import Slow, Wire
 
 EDGE = {"source": "Alice", "target": "Paris", "relation": "lives in"}
@@ -130,6 +132,68 @@ def test_a_server_that_leaves_ends_the_text_of_a_client_that_it_could_not_wait_f
         assert process.wait(PATIENCE) == 0
         assert told.exception() is not None or told.result().is_error
     assert rows(home, "SELECT status, artifact_id FROM gb_remember_runs") == [("succeeded", 1)]
+
+
+@posix
+def test_who_waits_longer_than_the_server_is_told_that_it_leaves_and_the_log_is_quiet(
+    settings: Config, wire: Wire
+) -> None:
+    assert settings.home is not None
+    slow = Slow(NOTHING)
+    wire.says(slow)
+    with (
+        served(settings.home, **asking(settings.llm_base_url)) as (url, process),
+        ThreadPoolExecutor(1) as client,
+    ):
+        told = client.submit(httpx2.post, f"{url}/v1/gb/remember", json={"user_id": "u1", "text": "A."}, timeout=60)
+        assert slow.asked.wait(PATIENCE)
+        listening = listen(url)
+        process.send_signal(signal.SIGTERM)
+        answer = told.result(PATIENCE)
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+        assert answer.json() == {"error": "server is shutting down", "code": "shutting_down"}
+        slow.let()
+        assert process.wait(PATIENCE) == 0
+        listening.close()
+    assert rows(settings.home, "SELECT status, artifact_id FROM gb_remember_runs") == [("succeeded", 1)]
+    assert complaints(process) == []
+
+
+def listen(url: str) -> socket.socket:
+    """A client of the handshake era, on the stream that the server keeps open for it."""
+    request = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    body = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": request}
+    accept = {"accept": "application/json, text/event-stream"}
+    session = httpx2.post(f"{url}/v1/gb/mcp", json=body, headers=accept).headers["mcp-session-id"]
+    stream = send(url, f"GET /v1/gb/mcp HTTP/1.1\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n\r\n")
+    assert stream.recv(1_000).startswith(b"HTTP/1.1 200")
+    return stream
+
+
+def send(url: str, request: str) -> socket.socket:
+    """A connection over which this is sent, for this host."""
+    host, _, port = url.removeprefix("http://").partition(":")
+    connection = socket.create_connection((host, int(port)), timeout=PATIENCE)
+    connection.sendall(request.replace("\r\n", f"\r\nHost: {host}:{port}\r\n", 1).encode())
+    return connection
+
+
+def complaints(process: Served) -> list[str]:
+    return [line for line in process.said if "ERROR" in line or "Traceback" in line]
+
+
+@pytest.mark.parametrize("path", ["/v1/gb/remember", "/v1/gb/import", "/v1/gb/mcp"])
+def test_a_client_that_goes_in_the_middle_of_its_request_is_no_error_of_the_server(tmp_path: Path, path: str) -> None:
+    with served(tmp_path) as (url, process):
+        gone = send(url, f"POST {path} HTTP/1.1\r\nContent-Length: 100\r\n\r\n{{")
+        until(lambda: httpx2.get(f"{url}/readyz").is_success)
+        gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
+        gone.close()
+        listening = listen(url)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        listening.close()
+        until(lambda: httpx2.get(f"{url}/readyz").is_success)
+    assert complaints(process) == []
 
 
 def until(holds: Callable[[], bool]) -> None:

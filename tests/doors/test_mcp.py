@@ -95,6 +95,7 @@ def test_schemas_hold_nothing_that_a_provider_refuses(tool: dict[str, Any]) -> N
         assert part.get("type") != "object" or part["additionalProperties"] is False
     assert all("$ref" not in part for part in parts(tool["outputSchema"]))
     assert tool["outputSchema"]["type"] == "object"
+    assert all("type" in field for field in tool["outputSchema"]["properties"].values())
     assert "required" not in tool["outputSchema"], "an error result has other fields"
 
 
@@ -142,7 +143,7 @@ async def test_a_stdio_process_names_the_conversation(handle: CoreHandle, settin
 async def test_a_tool_of_the_full_profile_is_none_of_the_default_one(handle: CoreHandle, settings: Config) -> None:
     async with Client(create_mcp_server(handle, settings)) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == ["remember", "query"]
-        with pytest.raises(MCPError, match="Unknown tool: browse"):
+        with pytest.raises(MCPError, match="Unknown tool; the tools are remember, query"):
             await client.call_tool("browse", {"what": "edges"})
 
 

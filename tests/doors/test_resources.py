@@ -110,10 +110,13 @@ async def sessions(client: Client) -> list[types.Resource]:
 
 
 async def test_a_cursor_is_refused_where_there_is_one_page(client: Client) -> None:
-    with pytest.raises(MCPError) as error:
-        await client.list_resources(cursor="eyJ4")
-    shown = error.value.error
-    assert (shown.code, shown.message) == (types.INVALID_PARAMS, "cursor: this list has one page")
+    lists = (client.list_resources, client.list_resource_templates, client.list_prompts, client.list_tools)
+    for listed in lists:
+        with pytest.raises(MCPError) as error:
+            await listed(cursor="eyJ4")
+        shown = error.value.error
+        assert (shown.code, shown.message) == (types.INVALID_PARAMS, "cursor: this list has one page")
+        await listed(cursor="")
 
 
 async def test_datasets_are_a_page(client: Client) -> None:

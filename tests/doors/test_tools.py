@@ -105,8 +105,10 @@ async def test_a_call_that_does_not_wait_can_be_followed(tools: Tools) -> None:
 
 async def test_an_unknown_tool_is_an_error_of_the_protocol(tools: Tools) -> None:
     with pytest.raises(MCPError) as refused:
-        await tools.client.call_tool("forget_everything", {})
-    assert refused.value.error.code == types.INVALID_PARAMS
+        await tools.client.call_tool("forget\neverything\x1b[2J" + "x" * 5_000, {})
+    shown = refused.value.error
+    assert shown.code == types.INVALID_PARAMS
+    assert shown.message == "Unknown tool; the tools are remember, remember_status, query, forget, browse"
 
 
 async def test_an_unknown_argument_is_named_with_those_that_there_are(tools: Tools) -> None:
@@ -149,6 +151,10 @@ async def test_an_unknown_argument_is_named_with_those_that_there_are(tools: Too
         ("remember_status", {"remember_run_id": "hearsay"}, "remember_run_id: must be a whole number"),
         ("remember_status", {"remember_run_id": "9" * 5_000}, "remember_run_id: must be a whole number"),
         ("remember_status", {"remember_run_id": 1.5}, "remember_run_id: must be a whole number"),
+        ("remember_status", {"remember_run_id": True}, "remember_run_id: must be a whole number"),
+        ("browse", {"what": "edges", "entity_id": True}, "entity_id: must be a whole number"),
+        ("browse", {"what": "edges", "limit": True}, "limit: must be a whole number"),
+        ("browse", {"what": "edges", "id": 1, "offset": False}, "offset: must be a whole number"),
         ("forget", {"scope": "edge", "id": [1]}, "id: must be a string"),
         ("forget", {"scope": "dataset", "dataset": "hearsay"}, "dataset: not found"),
         ("remember_status", {}, "remember_run_id: is required"),

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import stat
+import sys
 import threading
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+import anyio
 import pytest
 import sqlalchemy as sa
 
 from core.config import Config
-from core.errors import InvalidRequest, NewerDatabase, StorageBusy
+from core.errors import InvalidRequest, NewerDatabase, StorageBusy, StorageGone
 from gligabao_mcp.wiring import open_core
 from storage import database as rules
 from storage.database import Database
@@ -56,6 +60,52 @@ def test_a_write_that_finds_the_file_held_says_so_and_stores_nothing(
     hurried.write_now(lambda connection: connection.execute(sa.select(schema)).all())
     hurried.close()
     database.close()
+
+
+@pytest.mark.anyio
+async def test_writes_that_stand_in_line_for_a_file_that_is_held_wait_together(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rules, "BUSY_MS", 200)
+    with closing(sqlite3.connect(tmp_path / "memory.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with anyio.fail_after(15):  # one after the other they would wait for a minute
+            writes = (database.write(lambda connection: connection.execute(sa.delete(schema))) for _ in range(60))
+            answers = await asyncio.gather(*writes, return_exceptions=True)
+        assert {type(answer) for answer in answers} == {StorageBusy}
+        other.execute("ROLLBACK")
+    await database.write(lambda connection: connection.execute(sa.select(schema)).one())
+    database.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a file that is open can't be taken away there")
+def test_a_file_that_was_taken_away_is_neither_read_nor_written_until_it_is_back(
+    database: Database, tmp_path: Path
+) -> None:
+    """What is written into a file without a name is lost when it is closed."""
+    file, elsewhere = tmp_path / "memory.db", tmp_path / "elsewhere.db"
+
+    def assert_gone() -> None:
+        with pytest.raises(StorageGone, match=r"nothing was stored\. Put it back"):
+            database.write_now(lambda connection: connection.execute(sa.delete(schema)))
+        with pytest.raises(StorageGone, match="nothing was read"):
+            database.read_now(version)
+        with pytest.raises(StorageGone):
+            database.open_snapshot()
+
+    assert database.read_now(version)
+    file.rename(elsewhere)
+    assert_gone()
+    assert not file.exists(), "no empty one took its place"
+    file.touch()
+    assert_gone()
+    elsewhere.replace(file)
+    assert database.read_now(version)
+    database.close()
+
+
+def version(connection: sa.Connection) -> int:
+    return int(connection.execute(sa.select(schema.c.version)).scalar_one())
 
 
 def test_a_write_waits_for_another_one_and_reads_what_it_wrote(database: Database) -> None:
