@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from core.graph import Extraction, Message, StatedEdge, StatedEntity
+from core.graph import EntityRef, Extraction, Message, StatedEdge, StatedEntity
 from core.text import clean, display_name, entity_type, fold, name_key, relation, utf8_length
 from core.times import Moment, read_moment, utc, zone_of
 
@@ -52,28 +52,27 @@ def read_extraction(
     dropped. Twins, the same in source, target, relation and both times, are one.
     """
     notes: list[str] = []
-    stated: dict[tuple[str, str], StatedEntity] = {}
+    stated: dict[EntityRef, StatedEntity] = {}
     for entity in map(_read_entity, entities):
-        if not entity.ref.key:
+        ref = entity.ref
+        if not ref.key:
             notes.append("left out an entity without a name")
-        elif _too_long(entity.ref.key, entity.type):
+        elif _too_long(ref.key, entity.type):
             notes.append(f"left out an entity whose name or type has more than {LONGEST_NAME} bytes")
-        elif (known := stated.get((entity.ref.key, entity.type))) is None:
-            stated[entity.ref.key, entity.type] = entity
+        elif (known := stated.get(ref)) is None:
+            stated[ref] = entity
         elif not known.description and entity.description:
-            stated[entity.ref.key, entity.type] = replace(known, description=entity.description)
+            stated[ref] = replace(known, description=entity.description)
     facts: dict[tuple[object, ...], StatedEdge] = {}
     for raw in edges:
         edge = _read_edge(raw, reference_time, notes)
-        if not (name_key(edge.source) and name_key(edge.target) and edge.relation):
+        triple = (name_key(edge.source), name_key(edge.target), edge.relation)
+        if not all(triple):
             notes.append("left out an edge without a source, a target or a relation")
-            continue
-        ends = (name_key(edge.source), name_key(edge.target), edge.relation)
-        if _too_long(*ends):
+        elif _too_long(*triple):
             notes.append(f"left out an edge with a name or relation of more than {LONGEST_NAME} bytes")
-            continue
-        twin = (*ends, edge.valid_at, edge.invalid_at)
-        facts.setdefault(twin, edge)
+        else:
+            facts.setdefault((*triple, edge.valid_at, edge.invalid_at), edge)
     return Extraction(tuple(stated.values()), tuple(facts.values()), model_id, tuple(notes))
 
 

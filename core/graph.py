@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from core.images import ReadImage
@@ -153,7 +154,7 @@ class StatedEdge:
         return edge_text(self.source, self.relation, self.target, self.description)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Extraction:
     """What a text states. `model_id` is who read it: a model as its API names it, a rule engine, or `caller`."""
 
@@ -165,7 +166,12 @@ class Extraction:
     def ref(self, name: str) -> EntityRef:
         """How the endpoint `name` of a stated edge is looked up: the entity that the text lists, else by name alone."""
         key = name_key(name)
-        return next((e.ref for e in self.entities if e.ref.key == key), EntityRef(key, None))
+        return self._listed.get(key) or EntityRef(key, None)
+
+    @cached_property
+    def _listed(self) -> dict[str, EntityRef]:
+        """The entities that the text lists, by key; of several of a name the first."""
+        return {ref.key: ref for ref in reversed([entity.ref for entity in self.entities])}
 
 
 @dataclass(frozen=True, slots=True)

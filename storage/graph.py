@@ -26,6 +26,7 @@ from storage.write import insert_or_ignore, store
 
 MAX_CANDIDATES = 50
 _DATASET = DATASET.where(t.datasets.c.user_id == sa.bindparam("whose"), t.datasets.c.name == sa.bindparam("dataset"))
+_HEAD = sa.select(t.datasets.c.head_seq).where(t.datasets.c.id == sa.bindparam("row"))
 _NEWEST = (t.edges.c.created_at.desc(), t.edges.c.id.desc())
 
 
@@ -122,7 +123,7 @@ def _overview(connection: Connection) -> list[DatasetStatus]:
 
 def known_of(connection: Connection, dataset: Dataset, extraction: Extraction, similar: Mapping[int, float]) -> Known:
     """What is stored of the names of a text: its entities, the candidates, and the facts of the same triples."""
-    seq = connection.execute(sa.select(t.datasets.c.head_seq).where(t.datasets.c.id == dataset.id)).scalar_one()
+    seq = connection.execute(_HEAD, {"row": dataset.id}).scalar_one()
     refs = {extraction.ref(name) for edge in extraction.edges for name in (edge.source, edge.target)}
     keys = {ref.key for ref in refs} | {entity.ref.key for entity in extraction.entities}
     entities = named(connection, dataset.id, keys)

@@ -58,6 +58,11 @@ _WHOSE = (
     .select_from(t.runs.outerjoin(t.jobs, t.jobs.c.run_id == t.runs.c.id))
     .where(t.runs.c.id == sa.bindparam("row"))
 )
+_THERE = sa.select(t.artifacts.c.id).where(
+    t.artifacts.c.id == sa.bindparam("row"), t.artifacts.c.dataset_id == sa.bindparam("dataset")
+)
+_INSERT_VECTORS = sa.insert(t.vector_outbox)
+_INSERT_COMMIT = sa.insert(t.commits)
 # The sum keeps SQLite from walking an index over the whole dataset instead of going to these rows.
 _BY_ID = EDGE.where(
     t.edges.c.id.in_(sa.bindparam("ids", expanding=True)), t.edges.c.dataset_id + 0 == sa.bindparam("dataset")
@@ -99,6 +104,8 @@ class _Store:
         self.owner = owner
         self.dataset, self.now = self._take_commit()
         self.seq = self.dataset.head_seq
+        self.new_entities: set[int] = set()
+        """Entities that this change stored: no stored fact is about them."""
         self._refuse_if_taken_over()
 
     def run(self) -> Stored:
@@ -177,8 +184,7 @@ class _Store:
     def _refuse_orphans(self) -> None:
         """A text that was forgotten while its chunks are read gets no more of them."""
         for parent_id in {artifact.parent_id for artifact in self.change.artifacts} - {None}:
-            there = (t.artifacts.c.id == parent_id) & (t.artifacts.c.dataset_id == self.dataset.id)
-            if not self.connection.execute(sa.select(t.artifacts.c.id).where(there)).first():
+            if not self.connection.execute(_THERE, {"row": parent_id, "dataset": self.dataset.id}).first():
                 raise Conflict("the text was forgotten while it was read; what is left of it was not stored")
 
     def _artifact_row(self, artifact: Artifact, parent_id: int | None, *, searched: bool) -> dict[str, Any]:
@@ -219,6 +225,7 @@ class _Store:
         known = named(self.connection, self.dataset.id, {ref.key for ref in wanted})
         new = [self._new_entity(ref, *wanted[ref]) for ref in wanted if ref not in known]
         ids = self._inserted(t.entities, [self._entity_row(entity) for entity in new])
+        self.new_entities = set(ids)
         added = {
             ref: replace(e, id=i) for ref, e, i in zip((r for r in wanted if r not in known), new, ids, strict=True)
         }
@@ -303,9 +310,8 @@ class _Store:
 
     def _touched(self, placed: Sequence[Placed]) -> list[Edge]:
         """The stored facts that the new ones may repeat, end or contradict, and those that these had closed."""
-        if not placed:
-            return []
-        found = self._edges(SAME, at_triples(self.dataset.id, (fact.triple for fact in placed)))
+        triples = [fact.triple for fact in placed if self.new_entities.isdisjoint((fact.source.id, fact.target.id))]
+        found = self._edges(SAME, at_triples(self.dataset.id, triples)) if triples else {}
         verdicts = [fact.verdict for fact in placed]
         wanted = {i for v in verdicts for i in (*v.contradicts, v.duplicate_of or 0, *corrected(v))} - {0}
         if wanted:
@@ -445,7 +451,7 @@ class _Store:
             for index, ref_id, text in texts
         ]
         if rows:
-            self.connection.execute(sa.insert(t.vector_outbox), rows)
+            self.connection.execute(_INSERT_VECTORS, rows)
         return dict(Counter(index for index, _, _ in texts))
 
     def _outbox_row(self, index: str, ref_id: int, text: str, vector: bytes | None) -> dict[str, Any]:
@@ -475,7 +481,7 @@ class _Store:
             "invalidated": list(invalidated),
             "created_at": self.now,
         }
-        self.connection.execute(sa.insert(t.commits), [row])
+        self.connection.execute(_INSERT_COMMIT, [row])
 
     def _register_caller(self) -> None:
         """Models register with their inferences; a caller that read the text itself has none."""

@@ -148,12 +148,12 @@ async def _read(core: Core, part: Part, choice: Choice, run: Run, *, noise: bool
 def _hung_up(part: Part, done: Sequence[Remembered]) -> tuple[Artifact, ...]:
     """The artifacts of the part. The first chunk brings its parent along, the others hang off the one it was stored
     with."""
-    if part.parent is None:
+    chunk = part.artifacts[0]
+    if part.parent is None or chunk.span is None:
         return part.artifacts
-    (chunk,) = part.artifacts
-    if part.first_chunk:
+    if chunk.span.index == 0:
         return (part.parent, replace(chunk, parent=0))
-    first = next(one for one in reversed(done) if one.commit.artifacts[0].span is None)
+    first = done[-chunk.span.index]
     return (replace(chunk, parent_id=first.stored.artifact_ids[0]),)
 
 

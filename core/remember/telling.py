@@ -70,14 +70,12 @@ class Telling:
 class Part:
     """What is read at once and stored in one commit: a text, a chunk of one, or a stretch of a conversation.
 
-    `artifacts` are the ones that it is read from; a chunk's `parent` is the text that it was cut from, and
-    `first_chunk` tells that this one is not stored yet.
+    `artifacts` are the ones that it is read from; a chunk's `parent` is the text that it was cut from.
     """
 
     messages: tuple[Message, ...]
     artifacts: tuple[Artifact, ...]
     parent: Artifact | None = None
-    first_chunk: bool = False
     given: Given | None = None
     conversation: bool = False
     places: tuple[int, ...] = ()
@@ -101,7 +99,7 @@ def chunks(telling: Telling, told: Told, spans: Sequence[Span]) -> Iterable[Part
         text = told.text[span.start : span.end]
         artifact = replace(parent, kind="chunk", text=text, span=span, index="chunks", external_id=None)
         message = replace(told.message, text=text)
-        yield Part((message,), (artifact,), parent, span.index == 0, facts, places=(told.place,))
+        yield Part((message,), (artifact,), parent, facts, places=(told.place,))
 
 
 def stretch(telling: Telling, told: Sequence[Told]) -> Part:
