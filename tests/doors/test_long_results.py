@@ -127,12 +127,12 @@ async def test_a_cursor_shows_nothing_of_another_user(tools: Tools) -> None:
 
 
 async def test_the_rest_is_of_the_dataset_that_was_asked(tools: Tools) -> None:
-    told = await tools.done("remember", text="Nora knows many.", edges=hub(100), dataset="work")
-    first = await tools.done("query", query="Nora?", answer=False, dataset="work")
+    told = await tools.done("remember", text="Nora knows many.", edges=hub(100), dataset="office")
+    first = await tools.done("query", query="Nora?", answer=False, dataset="office")
     rest = await tools.call("query", query="more", cursor=first["cursor"])
     assert {edge["artifact_id"] for edge in rest.structured_content["evidence"]["edges"]} == {told["artifact_id"]}
     assert [getattr(link, "uri", None) for link in rest.content[1:]] == [
-        f"gligabao://work/artifacts/{told['artifact_id']}"
+        f"gligabao://office/artifacts/{told['artifact_id']}"
     ]
 
 

@@ -197,7 +197,8 @@ async def test_a_text_that_is_json_stays_a_text(tools: Tools) -> None:
 
 
 async def test_fields_that_are_not_listed_are_taken_all_the_same(tools: Tools) -> None:
-    await tools.done("query", **ASKED, retrieval="keyword", reasoning="low")
+    found = await tools.done("query", **ASKED, retrieval="keyword", reasoning="low", user_id="nobody")
+    assert found["evidence"] == {"entities": [], "edges": []}
 
 
 # Conversations --------------------------------------------------------------------------------------------------------
