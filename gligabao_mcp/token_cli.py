@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from core.config import Config
+from core.requests import MAX_ID
 from gligabao_mcp.commands import (
     SettingsCommand,
     as_json_flag,
@@ -21,7 +22,6 @@ from gligabao_mcp.commands import (
 if TYPE_CHECKING:
     from core.access import Token
 
-MAX_ID = 2**63 - 1
 # Tokens lie in the database, and nothing else says anything about them.
 _UNUSED = Config.model_fields.keys() - {"home", "db", "log_level"}
 
