@@ -7,18 +7,20 @@ from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import anyio.to_thread
 import httpx2
 import pytest
 from click.testing import CliRunner
+from mcp import Client
 
 from core.config import Config
 from gligabao_mcp.cli import cli
 from gligabao_mcp.errors import TABLE
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.http import create_app
+from gligabao_mcp.mcp_door.server import create_mcp_server
 from gligabao_mcp.operations import OPERATIONS
 from gligabao_mcp.wiring import open_core
 from tests.doors.matrix import WAYS, Clients, Tools
@@ -55,6 +57,14 @@ async def handle(settings: Config) -> AsyncGenerator[CoreHandle]:
     handle = CoreHandle(lambda: open_core(settings))
     yield handle
     await handle.close()
+
+
+@pytest.fixture(params=["legacy", "auto"])
+async def client(request: pytest.FixtureRequest, handle: CoreHandle, settings: Config) -> AsyncGenerator[Client]:
+    """A client of either protocol era, on a server in memory."""
+    mode: Literal["legacy", "auto"] = request.param
+    async with Client(create_mcp_server(handle, settings), mode=mode) as client:
+        yield client
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import mcp_types as types
 import pytest
@@ -12,11 +11,9 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from core.config import Config
-from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.mcp_door import completions
 from gligabao_mcp.mcp_door.completions import MOST_VALUES
 from gligabao_mcp.mcp_door.prompts import MAX_ARGUMENT
-from gligabao_mcp.mcp_door.server import create_mcp_server
 
 pytestmark = pytest.mark.anyio
 
@@ -29,14 +26,6 @@ ARTIFACTS = "gligabao://{dataset}/artifacts/{id}"
 def settings(tmp_path: Path) -> Config:
     """Settings of a memory of its own, without a model: what is told comes with its facts."""
     return Config(home=tmp_path, llm="none")
-
-
-@pytest.fixture(params=["legacy", "auto"])
-async def client(request: pytest.FixtureRequest, handle: CoreHandle, settings: Config) -> AsyncGenerator[Client]:
-    """A client of either protocol era."""
-    mode: Literal["legacy", "auto"] = request.param
-    async with Client(create_mcp_server(handle, settings), mode=mode) as client:
-        yield client
 
 
 # Prompts --------------------------------------------------------------------------------------------------------------

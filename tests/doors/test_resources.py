@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,14 +39,6 @@ WORKS = {"source": "Alice", "target": "Acme", "relation": "works_at", "descripti
 def settings(tmp_path: Path) -> Config:
     """Settings of a memory of its own, without a model: what is told comes with its facts."""
     return Config(home=tmp_path, llm="none")
-
-
-@pytest.fixture(params=["legacy", "auto"])
-async def client(request: pytest.FixtureRequest, handle: CoreHandle, settings: Config) -> AsyncGenerator[Client]:
-    """A client of either protocol era."""
-    mode: Literal["legacy", "auto"] = request.param
-    async with Client(create_mcp_server(handle, settings), mode=mode) as client:
-        yield client
 
 
 async def told(client: Client, text: str = "Alice lives in Paris.", *facts: Any, **more: Any) -> dict[str, Any]:
