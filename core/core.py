@@ -27,6 +27,7 @@ from core.ports import (
     RunOf,
     VectorStore,
 )
+from core.rdf.ports import CommitLog, GraphQueries, TripleStore
 from core.trajectory import TrajectorySink
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ class Core:
     imports: Imports
     events: EventRing
     tokens: TokenStore
+    queries: GraphQueries
+    commits: CommitLog
+    triples: TripleStore
     engine: Engine
     manager: RememberManager
     vectors: VectorStore | None = None

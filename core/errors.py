@@ -178,6 +178,62 @@ class DailyLimit(GligabaoError):
         self.retry_after = retry_after
 
 
+class QuestionLimit(GligabaoError):
+    """The questions of this UTC day are asked."""
+
+    code = "rewrite_limit"
+
+
+class ModelUnavailable(GligabaoError):
+    """No model answers questions: none is set, or it failed twice before any answer."""
+
+    code = "rewrite_model_unavailable"
+
+
+class InvalidProfile(GligabaoError):
+    """A profile is outside its limits, or an example of it is no query; `param` is notes or examples."""
+
+    code = "invalid_rewrite_profile"
+
+
+class NotYetVisible(GligabaoError):
+    """What is asked for has not come to where it is read from; the same call may succeed soon."""
+
+    code = "read_your_writes_pending"
+
+    retry_after = 1
+
+
+class NoEmbedding(GligabaoError):
+    """A query searches by meaning, and no class of the graph can be searched so."""
+
+    code = "no_embedding"
+
+
+class QueryTimeout(GligabaoError):
+    """A query ran to its deadline and was stopped."""
+
+    code = "query_timeout"
+
+
+class QueryTooLarge(GligabaoError):
+    """A query needs more memory than one may have, and was stopped."""
+
+    code = "query_too_large"
+
+
+class QueriesUnavailable(GligabaoError):
+    """The process that answers queries could not be started."""
+
+    code = "queries_unavailable"
+
+
+class IdempotencyConflict(GligabaoError):
+    """The idempotency key was used for another request."""
+
+    code = "idempotency_conflict"
+
+
 class IndexUnavailable(GligabaoError):
     """The vector index could not be read or written; vectors to be written wait in the outbox."""
 

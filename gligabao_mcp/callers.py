@@ -14,7 +14,8 @@ from starlette.requests import HTTPConnection
 from core.access import AccessScope, Token
 from core.errors import Forbidden
 from core.requests import Request, Response
-from gligabao_mcp.operations import Operation, Parsed, parse
+from gligabao_mcp.operation import Operation
+from gligabao_mcp.operations import Parsed, parse
 
 Req = TypeVar("Req", bound=Request)
 Res = TypeVar("Res", bound=Response)

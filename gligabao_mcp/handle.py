@@ -14,7 +14,8 @@ from core.remember.runs import remembered_by
 from core.requests import Request, Response
 from gligabao_mcp.errors import log_unforeseen
 from gligabao_mcp.joining import Call, SharedRun, SharedRuns, call_of
-from gligabao_mcp.operations import Operation, Parsed, execute
+from gligabao_mcp.operation import Operation
+from gligabao_mcp.operations import Parsed, execute
 
 Req = TypeVar("Req", bound=Request)
 Res = TypeVar("Res", bound=Response)

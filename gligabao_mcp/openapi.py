@@ -15,7 +15,8 @@ from gligabao_mcp import __version__, transfer
 from gligabao_mcp.bearer import WELL_KNOWN
 from gligabao_mcp.callers import scope_of
 from gligabao_mcp.errors import TABLE
-from gligabao_mcp.operations import OPERATIONS, Operation
+from gligabao_mcp.operation import Operation
+from gligabao_mcp.operations import OPERATIONS
 
 _TOKEN = (
     "Asked for where the setting `tokens` says so. The user comes from the token: `user_id` may be left out, and "

@@ -20,7 +20,8 @@ from gligabao_mcp.commands import (
     settings_in_force,
     with_settings,
 )
-from gligabao_mcp.operations import OPERATIONS, Operation
+from gligabao_mcp.operation import Operation
+from gligabao_mcp.operations import OPERATIONS
 from gligabao_mcp.settings import flag
 
 if TYPE_CHECKING:

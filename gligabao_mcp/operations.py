@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -30,84 +29,14 @@ from core.remember.remember import remember
 from core.remember.request import RememberRequest
 from core.remember.response import Accepted, ConversationResponse, ImageResponse, RememberResponse
 from core.remember.runs import RunRequest, RunResponse, RunsRequest, RunsResponse, remember_runs, remember_status
-from core.requests import KIB, MIB, Request, Response
+from core.requests import MIB, Request, Response
 from core.text import clean
 from gligabao_mcp.errors import invalid
+from gligabao_mcp.graph_operations import GRAPH_OPERATIONS
+from gligabao_mcp.operation import Operation, Tool
 
 Req = TypeVar("Req", bound=Request)
 Res = TypeVar("Res", bound=Response)
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """An operation as a tool of the MCP server."""
-
-    description: str
-    """For a model that chooses among tools: first the words that a user would use, then when to call this one, what
-    not to call it for, and what to make of the result."""
-    fields: tuple[str, ...]
-    """The fields that are worth their tokens in every chat. A tool takes the others too, it only does not list them:
-    not the user_id, because models fill in what they are offered, and a memory must not fall apart by that."""
-    results: tuple[str, ...]
-    """The fields of its answers that are worth theirs."""
-    profile: Literal["default", "full"] = "default"
-    """full: only where the setting `tools` asks for all of them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation(Generic[Req, Res]):
-    """One thing the product does. The request and response models and the handler's docstring are what doors show."""
-
-    name: str  # written out: renaming the function must not rename a tool
-    title: str
-    command: str = ""
-    """What the command line calls it, where that is not its name."""
-    handler: Callable[[Core, Req], Awaitable[Response]]
-    request: type[Req]
-    response: type[Res]
-    others: tuple[type[Response], ...] = ()
-    """What it answers to requests of another form."""
-    accepted: type[Response] | None = None
-    """The one of them that tells that the work goes on after the answer: 202 over HTTP."""
-    path: str = ""
-    """Its route; what stands in braces are fields of the request. Empty where it is a tool and nothing else."""
-    method: Literal["POST", "GET"] = "POST"
-    """GET: the fields that are not in the path come as the query string."""
-    max_bytes: int = 64 * KIB
-    reads_only: bool
-    destroys: bool = False
-    admin: bool = False
-    """It tells of every user: only where the setting `admin` opens it."""
-    main_field: str = ""
-    """The field that the command line takes without a flag."""
-    main_is_text: bool = False
-    """The main field is a text: on the command line words, a file or stdin."""
-    instead: tuple[str, ...] = ()
-    """Fields that may be given instead of the main one."""
-    files: tuple[str, ...] = ()
-    """Fields that hold bytes in base64: on the command line the name of a file."""
-    tool: Tool | None = None
-    """How a model sees it over MCP; None: not at all."""
-
-    @property
-    def summary(self) -> str:
-        """What it does, in a sentence."""
-        return " ".join((self.handler.__doc__ or self.title).split("\n\n")[0].split())
-
-    @property
-    def observed(self) -> bool:
-        """Whether each call of it is an event: where it changes something, and where a model calls it."""
-        return not self.reads_only or self.tool is not None
-
-    @property
-    def path_fields(self) -> tuple[str, ...]:
-        """The fields of the request that stand in its path."""
-        return tuple(re.findall(r"{(\w+)}", self.path))
-
-    def is_accepted(self, body: Mapping[str, Any]) -> bool:
-        """Whether a response body tells that the work goes on after the answer."""
-        fields = {} if self.accepted is None else self.accepted.model_fields
-        return bool(fields) and all(name in body for name, field in fields.items() if field.is_required())
 
 
 REMEMBER = Operation(
@@ -406,6 +335,7 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     MERGE,
     CORRECT,
     *BROWSE,
+    *GRAPH_OPERATIONS,
 )
 
 # For models alone: to them it is one tool, to everybody else the operations of BROWSE.

@@ -17,7 +17,8 @@ from gligabao_mcp.callers import caller_of, parse_for
 from gligabao_mcp.errors import Failure, failure
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.hanging_up import unless_gone
-from gligabao_mcp.operations import OPERATIONS, Operation
+from gligabao_mcp.operation import Operation
+from gligabao_mcp.operations import OPERATIONS
 
 
 def routes(handle: CoreHandle, *, admin: bool) -> list[Route]:

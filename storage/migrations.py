@@ -18,13 +18,14 @@ from storage.database import Database
 from storage.tables import metadata, schema
 from storage.version_2 import to_version_2
 from storage.version_3 import to_version_3
+from storage.version_4 import to_version_4
 
 log = logging.getLogger(__name__)
 
 # (version, how to get there from the one before). A released step never changes. A fresh database gets the tables of
 # tables.py at once.
-MIGRATIONS: list[tuple[int, Callable[[Connection], None]]] = [(2, to_version_2), (3, to_version_3)]
-VERSION = 3
+MIGRATIONS: list[tuple[int, Callable[[Connection], None]]] = [(2, to_version_2), (3, to_version_3), (4, to_version_4)]
+VERSION = 4
 # The oldest code that may still read and write this schema.
 MIN_READER_VERSION = 2
 # How long a process waits for another one that brings the same file up to date.

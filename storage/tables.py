@@ -392,6 +392,10 @@ commits = sa.Table(
     sa.Column("session_id", sa.String),
     sa.Column("counts", sa.JSON, nullable=False),
     sa.Column("invalidated", sa.JSON),
+    # What wrote it: remember, forget, undo, merge, import, load, update and so on; null for those before version 4.
+    sa.Column("kind", sa.String),
+    # The ids of the entities, edges and artifacts that it added, changed or took away; null: it may have been any.
+    sa.Column("touched", sa.JSON(none_as_null=True)),
     sa.Column("created_at", Time, nullable=False),
     sa.PrimaryKeyConstraint("dataset_id", "seq"),
     sa.Index("gb_commits_run", "run_id"),
@@ -470,5 +474,147 @@ tokens = sa.Table(
     sa.Column("created_at", Time, nullable=False),
     sa.Column("expires_at", Time),
     sa.Column("revoked_at", Time),
+    sqlite_autoincrement=True,
+)
+
+# Triples that were loaded as RDF, each term as N-Triples writes it. graph is empty for the default graph. A triple that
+# was taken away keeps its row, for reading at an earlier commit. digest is the SHA-256 of the four terms.
+quads = sa.Table(
+    "gb_quads",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    _dataset(),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
+    sa.Column("subject", sa.Text, nullable=False),
+    sa.Column("predicate", sa.Text, nullable=False),
+    sa.Column("object", sa.Text, nullable=False),
+    sa.Column("graph", sa.Text, nullable=False),
+    sa.Column("created_seq", sa.BigInteger, nullable=False),
+    sa.Column("removed_seq", sa.BigInteger),
+    sa.Index("gb_quads_created", "dataset_id", "created_seq"),
+    sa.Index("gb_quads_removed", "dataset_id", "removed_seq"),
+    sqlite_autoincrement=True,
+)
+sa.Index(
+    "gb_quads_one_there",
+    quads.c.dataset_id,
+    quads.c.digest,
+    unique=True,
+    sqlite_where=quads.c.removed_seq.is_(None),
+    postgresql_where=quads.c.removed_seq.is_(None),
+)
+
+# A write that its caller gave a name to: sent again with the same content, it is answered with the same response.
+idempotent_writes = sa.Table(
+    "gb_idempotent_writes",
+    metadata,
+    sa.Column("user_id", sa.String, nullable=False),
+    sa.Column("dataset", sa.String, nullable=False),
+    sa.Column("idempotency_key", sa.String, nullable=False),
+    sa.Column("request_sha256", sa.String, nullable=False),
+    sa.Column("response", sa.JSON, nullable=False),
+    sa.Column("created_at", Time, nullable=False),
+    sa.PrimaryKeyConstraint("user_id", "dataset", "idempotency_key"),
+    sa.Index("gb_idempotent_writes_time", "created_at"),
+)
+
+# How many questions were asked on each UTC day, YYYY-MM-DD, by all processes of the database.
+question_days = sa.Table(
+    "gb_question_days",
+    metadata,
+    sa.Column("day", sa.String, primary_key=True),
+    sa.Column("asked", sa.Integer, nullable=False),
+)
+
+# What holds for every question of a graph. examples: objects of question, sparql and note.
+profiles = sa.Table(
+    "gb_profiles",
+    metadata,
+    sa.Column(
+        "dataset_id", Id, sa.ForeignKey("gb_datasets.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    ),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("notes", sa.Text, nullable=False),
+    sa.Column("examples", sa.JSON, nullable=False),
+    sa.Column("updated_at", Time, nullable=False),
+)
+
+# Answered questions and what people said of the answers; body is the trace as it is shown.
+eval_traces = sa.Table(
+    "gb_eval_traces",
+    metadata,
+    sa.Column("id", sa.String, primary_key=True),
+    _dataset(),
+    sa.Column("labeled", sa.Boolean, nullable=False),
+    sa.Column("body", sa.JSON, nullable=False),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Index("gb_eval_traces_time", "dataset_id", "created_at"),
+)
+
+# Labelled questions that answers are checked against; body is the golden as it is shown.
+goldens = sa.Table(
+    "gb_goldens",
+    metadata,
+    sa.Column("id", sa.String, nullable=False),
+    _dataset(),
+    sa.Column("body", sa.JSON, nullable=False),
+    sa.Column("created_at", Time, nullable=False),
+    sa.PrimaryKeyConstraint("dataset_id", "id"),
+)
+
+# One row for each dataset that has goldens or settings: version counts the changes of its goldens.
+eval_suites = sa.Table(
+    "gb_eval_suites",
+    metadata,
+    sa.Column(
+        "dataset_id", Id, sa.ForeignKey("gb_datasets.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    ),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("settings", sa.JSON, nullable=False),
+)
+
+# runner is empty for runs of the server itself.
+eval_results = sa.Table(
+    "gb_eval_results",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    _dataset(),
+    sa.Column("runner", sa.String, nullable=False),
+    sa.Column("body", sa.JSON, nullable=False),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Index("gb_eval_results_runner", "dataset_id", "runner", "id"),
+    sqlite_autoincrement=True,
+)
+
+# Classes whose records can be searched by meaning. recipe: what the text of a record is made of. embedded_seq: up to
+# which commit its entries are there.
+embeddings = sa.Table(
+    "gb_embeddings",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    _dataset(),
+    sa.Column("name", sa.String, nullable=False),
+    sa.Column("class_iri", sa.Text, nullable=False),
+    sa.Column("recipe", sa.JSON, nullable=False),
+    sa.Column("model", sa.String, nullable=False),
+    sa.Column("dim", sa.Integer, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("embedded_seq", sa.BigInteger),
+    sa.Column("created_at", Time, nullable=False),
+    sa.Column("updated_at", Time, nullable=False),
+    sa.UniqueConstraint("dataset_id", "name"),
+    sqlite_autoincrement=True,
+)
+
+# The records of an embedding, each with the SHA-256 of the text that its vector was made of.
+embedding_entries = sa.Table(
+    "gb_embedding_entries",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    _dataset(),
+    _link("embedding_id", "gb_embeddings.id"),
+    sa.Column("iri", sa.Text, nullable=False),
+    sa.Column("text_sha256", sa.String, nullable=False),
+    sa.UniqueConstraint("embedding_id", "iri"),
     sqlite_autoincrement=True,
 )

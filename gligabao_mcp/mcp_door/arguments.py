@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, cast
 
-from gligabao_mcp.operations import Operation
+from gligabao_mcp.operation import Operation
 from gligabao_mcp.schemas import Schema, input_schema
 
 

@@ -24,7 +24,8 @@ from gligabao_mcp.mcp_door.progress import reporting
 from gligabao_mcp.mcp_door.results import error, success
 from gligabao_mcp.mcp_door.signals import Context, signals_of
 from gligabao_mcp.mcp_door.tools import Profile, operations, tools
-from gligabao_mcp.operations import Operation, Parsed
+from gligabao_mcp.operation import Operation
+from gligabao_mcp.operations import Parsed
 from gligabao_mcp.schemas import Schema
 
 GOES_ON = "The text is kept and read on by itself, also after a restart: do not send another text for it. "

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import mcp_types as types
 
-from gligabao_mcp.operations import OPERATIONS, TOOLS_ALONE, Operation, Tool
+from gligabao_mcp.operation import Operation, Tool
+from gligabao_mcp.operations import OPERATIONS, TOOLS_ALONE
 from gligabao_mcp.schemas import Schema, input_schema, output_schema
 
 Profile = Literal["default", "full"]

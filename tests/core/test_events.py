@@ -16,7 +16,8 @@ from core.events import Event
 from core.inferences import Choice
 from core.ports import Completion, ModelCall, Prompt
 from core.prices import Price
-from gligabao_mcp.operations import ADMIN_COSTS, QUERY, REMEMBER, Operation, execute, parse
+from gligabao_mcp.operation import Operation
+from gligabao_mcp.operations import ADMIN_COSTS, QUERY, REMEMBER, execute, parse
 from gligabao_mcp.providers.scripted import HashEmbedder, ScriptedModel
 from storage import events as ring
 from storage.events import SqlEvents

@@ -14,7 +14,8 @@ from urllib.parse import quote
 import httpx2
 
 from core.config import Config
-from gligabao_mcp.operations import OPERATIONS, TOOLS_ALONE, Operation
+from gligabao_mcp.operation import Operation
+from gligabao_mcp.operations import OPERATIONS, TOOLS_ALONE
 from tests.bearer import made
 
 MARK = "quix"

@@ -11,7 +11,8 @@ from core.errors import InvalidRequest
 from gligabao_mcp.errors import MAX_LINE
 from gligabao_mcp.mcp_door.arguments import read_arguments
 from gligabao_mcp.mcp_door.tools import operations
-from gligabao_mcp.operations import OPERATIONS, REMEMBER, TOOLS_ALONE, Operation, parse
+from gligabao_mcp.operation import Operation
+from gligabao_mcp.operations import OPERATIONS, REMEMBER, TOOLS_ALONE, parse
 
 EDGE = {"source": "Alice", "target": "Paris", "relation": "lives in"}
 WHOLE: dict[str, dict[str, Any]] = {

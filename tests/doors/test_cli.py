@@ -15,8 +15,9 @@ from click.testing import CliRunner, Result
 import gligabao_mcp
 from core.config import Config
 from gligabao_mcp.cli import cli
+from gligabao_mcp.operation import Operation
 from gligabao_mcp.operation_commands import TOLD_BY_DOORS
-from gligabao_mcp.operations import OPERATIONS, Operation
+from gligabao_mcp.operations import OPERATIONS
 from gligabao_mcp.settings import flag, is_secret, is_table
 from tests.processes import COMMAND, environment
 from tests.requirements import requirement

@@ -16,7 +16,8 @@ from gligabao_mcp.errors import TABLE, failure
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.http import create_app
 from gligabao_mcp.mcp_door.server import create_mcp_server
-from gligabao_mcp.operations import Operation, Parsed
+from gligabao_mcp.operation import Operation
+from gligabao_mcp.operations import Parsed
 
 SECRET = "Alice lives in Paris"
 KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, GligabaoError)]

@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from core.errors import InvalidRequest
-from gligabao_mcp.operations import Operation, parse
+from gligabao_mcp.operation import Operation
+from gligabao_mcp.operations import parse
 from tests.doors.strangers import EVERY, MARK, TOLD, Ann, Owner, World, called, newcomer, row
 from tests.processes import served
 from tests.wire import Wire, chat

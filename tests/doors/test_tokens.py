@@ -29,7 +29,8 @@ from gligabao_mcp.errors import TABLE
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.http import create_app
 from gligabao_mcp.openapi import document
-from gligabao_mcp.operations import OPERATIONS, Operation
+from gligabao_mcp.operation import Operation
+from gligabao_mcp.operations import OPERATIONS
 from gligabao_mcp.serve import who_may_call
 from gligabao_mcp.settings import flag
 from gligabao_mcp.wiring import open_core
