@@ -99,10 +99,16 @@ class Clocked(LanceIndex):
         self.upserts += 1
 
     def search(
-        self, dataset_id: int, index: str, vectors: Sequence[bytes], limit: int, generation: int = 0
+        self,
+        dataset_id: int,
+        index: str,
+        vectors: Sequence[bytes],
+        limit: int,
+        generation: int = 0,
+        among: Sequence[int] | None = None,
     ) -> list[list[Hit]]:
         with self._clocked():
-            return super().search(dataset_id, index, vectors, limit, generation)
+            return super().search(dataset_id, index, vectors, limit, generation, among)
 
     @contextmanager
     def _clocked(self) -> Generator[None]:

@@ -145,6 +145,7 @@ def _reasoning(value: object) -> object:
 _STRING = {"type": "string"}
 
 # Whole numbers: "5" is one too, as query strings and models write it; true is none, though Python counts it as 1.
+Whole = Annotated[int, BeforeValidator(_whole)]
 RowId = Annotated[int, Field(ge=1, le=MAX_ID), BeforeValidator(_whole)]
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT, description="How many at most, 1 to 500."), BeforeValidator(_whole)]
 Offset = Annotated[int, Field(ge=0, le=MAX_ID), BeforeValidator(_whole)]

@@ -24,6 +24,7 @@ from typing import Any, cast
 from core.doctor import BackupManifest
 from core.errors import InvalidRequest, NewerDatabase
 from storage.migrations import VERSION, copy_file, free_name
+from storage.texts import is_of_embedding, version_of
 from storage.vectors import LanceIndex, Place, VectorRow, place_of, table_name
 
 FORMAT = "gligabao backup"
@@ -62,6 +63,8 @@ def _write(partial: Path, copy: Path, index: LanceIndex) -> BackupManifest:
         vectors: dict[str, int] = {}
         for dataset_id, generation, head in _datasets(connection):
             for place in index.places():
+                if is_of_embedding(place.index_name):
+                    continue  # made again after a restore, from the records
                 if (place.dataset_id, place.generation) == (dataset_id, generation):
                     name = table_name(dataset_id, place.index_name)
                     with file.open(f"vectors/{name}.arrow", "w", force_zip64=True) as stream:
@@ -134,6 +137,7 @@ def restore(source: Path, database: Path, index: LanceIndex, *, force: bool) -> 
             _extract(file, fresh, manifest)
             _refuse_if_used(database, force=force)
             generations = _new_generations(fresh, index)
+            _empty_embeddings(fresh, index)
             _restore_vectors(file, manifest, index, generations)
             kept = _put_in_place(fresh, database)
     return manifest, kept
@@ -221,6 +225,19 @@ def _new_generations(fresh: Path, index: LanceIndex) -> dict[int, int]:
             "UPDATE gb_datasets SET vector_generation = ? WHERE id = ?", [(g, i) for i, g in chosen.items()]
         )
         return chosen
+
+
+def _empty_embeddings(fresh: Path, index: LanceIndex) -> None:
+    """Moves every embedding of the new database to a version that no table in the index has, without entries: they are
+    made again from the records."""
+    taken = max([0, *(version_of(place.index_name) for place in index.places() if is_of_embedding(place.index_name))])
+    with closing(sqlite3.connect(fresh, isolation_level=None)) as connection:
+        if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'gb_embeddings'").fetchone():
+            connection.execute("DELETE FROM gb_embedding_entries")
+            connection.execute("DELETE FROM gb_vector_outbox WHERE index_name LIKE 'embedding-%'")
+            connection.execute(
+                "UPDATE gb_embeddings SET version = max(version, ?) + 1, embedded_seq = NULL, owner = NULL", (taken,)
+            )
 
 
 def _restore_vectors(

@@ -19,12 +19,16 @@ from core.graph import Dataset
 from core.ports import Embedder
 from storage import tables as t
 from storage.database import Database
+from storage.doctor_embeddings import entry_differences, mend_entries
+from storage.journal import commit_row
 from storage.outbox import VectorOutbox
 from storage.owner import is_gone
+from storage.retime import CommitOf
 from storage.rows import DATASET, dataset_of
 from storage.tables import metadata
-from storage.texts import INDEXES, all_texts, current_texts
+from storage.texts import INDEXES, all_texts, current_texts, embedding_index, entries_there, is_of_embedding
 from storage.vectors import LanceIndex, Place
+from storage.write import next_commit
 
 MANY_TRIES = 5
 _OUT = t.vector_outbox
@@ -94,6 +98,7 @@ class Doctor:
             for index in INDEXES:
                 difference = await self.differences(dataset, index)
                 found += _vector_findings(whose, index, difference)
+        found += [finding for one in await entry_differences(self.database, self.index) for finding in one.findings()]
         if unused := await self._unused():
             found.append(Finding("unused_vectors", "vector tables that no dataset uses", len(unused)))
         return found
@@ -116,6 +121,7 @@ class Doctor:
         done: list[str] = []
         for dataset in await self.database.read(_datasets):
             done += await self.mend_dataset(dataset)
+        done += await mend_entries(self.database, self.index)
         unused = await self._unused()
         for place in unused:
             await asyncio.to_thread(self.index.drop_table, place)
@@ -137,7 +143,16 @@ class Doctor:
         """Tables of datasets that are gone, and of generations before the present one: later ones are being built."""
         there = await asyncio.to_thread(self.index.places)
         generations = await self.database.read(_generations)
-        return [place for place in there if place.generation < generations.get(place.dataset_id, 2**31)]
+        embeddings = await self.database.read(_embedding_places)
+        return [
+            place
+            for place in there
+            if (
+                place not in embeddings
+                if is_of_embedding(place.index_name)
+                else place.generation < generations.get(place.dataset_id, 2**31)
+            )
+        ]
 
     async def _counts(self) -> dict[str, int]:
         return await self.database.read(_counts)
@@ -169,6 +184,13 @@ def _generations(connection: Connection) -> dict[int, int]:
     """The generation of every dataset, forgotten ones included: they may come back."""
     rows = connection.execute(sa.select(t.datasets.c.id, t.datasets.c.vector_generation))
     return {row.id: row.vector_generation for row in rows}
+
+
+def _embedding_places(connection: Connection) -> set[Place]:
+    """Where the vectors of every embedding are, of forgotten datasets too."""
+    c = t.embeddings.c
+    rows = connection.execute(sa.select(c.dataset_id, c.id, c.version))
+    return {Place(row.dataset_id, embedding_index(row.id, row.version), 0) for row in rows}
 
 
 def _difference(connection: Connection, dataset: Dataset, index: str, held: dict[int, int]) -> Difference:
@@ -272,7 +294,9 @@ def _waiting_for_nothing(connection: Connection) -> list[int]:
     waiting = connection.execute(select).all()
     for dataset_id, index in {(item.dataset_id, item.index_name) for item in waiting}:
         mine = [item for item in waiting if (item.dataset_id, item.index_name) == (dataset_id, index)]
-        there = current_texts(connection, dataset_id, index, (item.ref_id for item in mine))
+        ids = [item.ref_id for item in mine]
+        is_of_class = is_of_embedding(index)
+        there = entries_there(connection, ids) if is_of_class else current_texts(connection, dataset_id, index, ids)
         gone += [item.id for item in mine if item.ref_id not in there]
     return sorted(gone)
 
@@ -295,14 +319,19 @@ def _interrupted(connection: Connection) -> list[int]:
 
 def _mend_sql(connection: Connection) -> list[str]:
     done: list[str] = []
+    changed: set[int] = set()
+    """Datasets whose rows are other ones now."""
     references = _references(connection)
     while references:  # a row that goes may have been referred to itself
         for row in references:
+            changed |= _dataset_of(connection, row.table, row.rowid)
             _mend_reference(connection, table=row.table, row_id=row.rowid, number=row.fkid)
         done.append(f"removed {len(references)} references to rows that are gone")
         references = _references(connection)
     unlinked = connection.execute(_UNLINKED).scalars().all()
     if unlinked:
+        whose = sa.select(t.edges.c.dataset_id).where(t.edges.c.id.in_(_UNLINKED)).distinct()
+        changed |= set(connection.execute(whose).scalars())
         link = sa.select(t.edges.c.id, t.edges.c.artifact_id, t.edges.c.dataset_id, t.edges.c.created_seq)
         names = ["edge_id", "artifact_id", "dataset_id", "seq"]
         connection.execute(sa.insert(t.edge_artifacts).from_select(names, link.where(t.edges.c.id.in_(_UNLINKED))))
@@ -310,7 +339,25 @@ def _mend_sql(connection: Connection) -> list[str]:
     closed = connection.execute(_CLOSED_BY_NOTHING).scalars().all()
     connection.execute(sa.update(t.edges).where(t.edges.c.id.in_(closed)).values(closed_by=None))
     done += _told(len(closed), "removed the closing fact, which is gone, from {} facts")
+    _write_down(connection, changed)
     return [*done, *_mend_outbox(connection), *_mend_runs(connection)]
+
+
+def _dataset_of(connection: Connection, table: str, row_id: int) -> set[int]:
+    """The dataset that a row belongs to, where its table says so."""
+    if "dataset_id" not in metadata.tables[table].c:
+        return set()
+    found = connection.exec_driver_sql(f'SELECT dataset_id FROM "{table}" WHERE rowid = ?', (row_id,))
+    return set(found.scalars())
+
+
+def _write_down(connection: Connection, dataset_ids: Iterable[int]) -> None:
+    """A commit for each dataset that was mended: who keeps what it held reads it again."""
+    for row in connection.execute(DATASET.where(t.datasets.c.id.in_(dataset_ids))).all():
+        dataset = dataset_of(row)
+        taken = next_commit(connection, dataset.user_id, dataset.name, lambda: datetime.now(UTC))
+        assert taken is not None  # read in this transaction
+        commit_row(connection, CommitOf(dataset.id, taken[0].head_seq, taken[1]), "repair", {}, None)
 
 
 def _mend_reference(connection: Connection, *, table: str, row_id: int, number: int) -> None:
@@ -348,6 +395,7 @@ def _counts(connection: Connection) -> dict[str, int]:
         "artifacts": t.artifacts,
         "entities": t.entities,
         "facts": t.edges,
+        "triples": t.quads,
         "commits": t.commits,
         "vectors_waiting": t.vector_outbox,
     }

@@ -14,6 +14,7 @@ from core.graph import Dataset
 from core.ports import Order, Removal, Tombstone
 from storage import tables as t
 from storage.database import Database
+from storage.journal import touched
 from storage.merge import merge
 from storage.outbox import VectorOutbox
 from storage.purge import Purging
@@ -244,7 +245,13 @@ class _Forget:
         self._delete()
         counts = {**going.counts, "reopened": retime(connection, self.commit, facts)}
         counts["vectors"] = self._vectors(refs, poorer, changed)
-        finish(connection, self.commit, tombstone_id, counts)
+        marked = {row["edge_id"] for row in content.of(t.edge_sessions)}
+        rows = touched(
+            entities=going.entities | {row["id"] for row in taken},
+            edges=going.edges | linked | changing | marked,
+            artifacts=going.artifacts,
+        )
+        finish(connection, self.commit, tombstone_id, "forget", counts, rows)
         return Removal(counts, self.word, one_tombstone(connection, self.order.user_id, tombstone_id), self.dataset)
 
     def _content(self, edges: Rows, named: set[int]) -> Content:
@@ -338,6 +345,10 @@ def _forget_datasets(connection: Connection, order: Order) -> Removal:
         row["dataset_id"] = ids[0]
     tombstone_id = int(connection.execute(sa.insert(t.tombstones).returning(t.tombstones.c.id), [row]).scalar_one())
     connection.execute(sa.update(d).where(d.c.id.in_(ids)).values(forgotten_id=tombstone_id))
+    # Their names are free: what was written under a key is no answer for what is written now.
+    w = t.idempotent_writes
+    names = {row.name for row in found}
+    connection.execute(sa.delete(w).where(w.c.user_id == order.user_id, w.c.dataset.in_(names)))
     return Removal(counts, word, one_tombstone(connection, order.user_id, tombstone_id))
 
 
@@ -347,4 +358,5 @@ def _counts(connection: Connection, dataset_ids: list[int]) -> dict[str, int]:
         return int(connection.execute(rows).scalar_one())
 
     rows = {"artifacts": count(t.artifacts), "entities": count(t.entities), "edges": count(t.edges)}
-    return rows | {"datasets": len(dataset_ids)}
+    triples = {"triples": loaded} if (loaded := count(t.quads)) else {}
+    return {**rows, **triples, "datasets": len(dataset_ids)}

@@ -19,10 +19,12 @@ from storage import tables as t
 from storage.commits import commits_of
 from storage.database import Database
 from storage.images import known_image
+from storage.journal import commit_row, touched
 from storage.match import by_ids, descriptions_at, seeds
 from storage.names import named
+from storage.retime import CommitOf
 from storage.rows import DATASET, EDGE, ENTITY, SAME, at_triples, dataset_of, edge_of, entity_of
-from storage.write import insert_or_ignore, store
+from storage.write import insert_or_ignore, next_commit, store
 
 MAX_CANDIDATES = 50
 _DATASET = DATASET.where(t.datasets.c.user_id == sa.bindparam("whose"), t.datasets.c.name == sa.bindparam("dataset"))
@@ -73,9 +75,20 @@ class SqlGraph:
         row = {"artifact_id": artifact_id, "session_id": session_id, "dataset_id": dataset.id, "first_seen_at": now}
 
         def write(connection: Connection) -> None:
-            if connection.execute(sa.select(t.artifacts.c.id).where(t.artifacts.c.id == artifact_id)).first():
-                key = ("artifact_id", "session_id")
-                connection.execute(insert_or_ignore(connection.dialect.name, t.artifact_sessions, *key), [row])
+            linked = insert_or_ignore(connection.dialect.name, t.artifact_sessions, "artifact_id", "session_id")
+            if not connection.execute(sa.select(t.artifacts.c.id).where(t.artifacts.c.id == artifact_id)).first():
+                return
+            if connection.execute(linked.returning(t.artifact_sessions.c.artifact_id), row).first() is None:
+                return
+            taken = next_commit(connection, dataset.user_id, dataset.name, lambda: now)
+            if taken is not None:
+                commit_row(
+                    connection,
+                    CommitOf(dataset.id, taken[0].head_seq, taken[1]),
+                    "remember",
+                    {"sessions": 1},
+                    touched(),
+                )
 
         await self.database.write(write)
 

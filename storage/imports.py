@@ -23,8 +23,10 @@ from core.text import fold, name_key
 from storage import tables as t
 from storage.database import Database
 from storage.ids import new_ids
+from storage.imported_triples import import_triples
 from storage.names import named
 from storage.rows import SAME, at_triples, edge_of
+from storage.triples import nodes_of
 from storage.write import insert_or_ignore, next_commit
 
 
@@ -85,6 +87,7 @@ class _Import:
         self._versions()
         self._links()
         self._aliases()
+        self._triples()
         last = self.before + self.document.commits
         self._commits(last)
         head_at = self.at if self.is_fresh else self.now
@@ -405,6 +408,16 @@ class _Import:
                     rows.append({"dataset_id": self.dataset.id, **ids, **names, **_times(alias, "created_at")})
             self._add_or_ignore(t.aliases, rows, "former_id")
 
+    def _triples(self) -> None:
+        """What was loaded. Into a dataset with content without what was taken out again, and its blank nodes are others
+        than those of the same names there."""
+        own_nodes = "" if self.is_fresh else nodes_of(self.before + self.document.commits)
+        for batch in self.document.rows("triples"):
+            rows = [row for row in batch if self.is_fresh or row["removed_seq"] is None]
+            added = import_triples(self.connection, self.dataset.id, rows, self.before, own_nodes)
+            self.added += Counter(triples=added)
+            self.merged += Counter(triples=len(rows) - added)
+
     def _commits(self, last: int) -> None:
         """The commits of the document; into a dataset with content they all came at this moment."""
         for batch in self.document.rows("commits"):
@@ -415,13 +428,20 @@ class _Import:
                     "session_id": commit["session_id"],
                     "artifact_id": commit["artifact_id"] and self.artifact_ids[commit["artifact_id"]],
                     "counts": commit["counts"],
+                    "kind": "import",
                     "created_at": self._commit_time(commit),
                 }
                 for commit in batch
             ]
             self._add_or_ignore(t.commits, rows, "dataset_id", "seq")
         # Artifact 0: rows came with it, it is not one that only worked out times anew.
-        own = {"dataset_id": self.dataset.id, "seq": last, "artifact_id": 0, "counts": dict(self.added)}
+        own = {
+            "dataset_id": self.dataset.id,
+            "seq": last,
+            "artifact_id": 0,
+            "counts": dict(self.added),
+            "kind": "import",
+        }
         created_at = self.at if self.is_fresh else self.now
         self._add_or_ignore(t.commits, [{**own, "session_id": None, "created_at": created_at}], "dataset_id", "seq")
 

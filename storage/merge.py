@@ -14,6 +14,7 @@ from core.ports import Order, Removal
 from core.reconcile import Triple
 from core.text import fold
 from storage import tables as t
+from storage.journal import Touched, touched
 from storage.removal import digest, finish, new_tombstone, number, order_dataset, secure_delete
 from storage.retime import CommitOf, affected, closers_of, retime, told
 from storage.rows import SAME, at_triples
@@ -155,7 +156,9 @@ class _Merge:
         forget_vectors(connection, self.commit, {"entities": [self.other], "edges": going}, indexed=indexed)
         reworded = [row["id"] for row in plan.moved if not row["description"].strip()]
         embed_again(connection, self.commit, [self.into] if described else [], reworded, indexed=indexed)
-        finish(connection, self.commit, tombstone_id, self.counts)
+        moved = {row["id"] for row in plan.moved}
+        rows = touched(entities=[self.into, self.other], edges=going | moved | changing | set(plan.twins.values()))
+        finish(connection, self.commit, tombstone_id, "merge", self.counts, rows)
         return Removal(
             self.counts, self.word, one_tombstone(connection, self.order.user_id, tombstone_id), self.dataset
         )
@@ -183,6 +186,10 @@ class _Merge:
                 "links": [
                     *_pairs(rows_of(connection, ea, ea.c.entity_id, [self.into]), "entity_id"),
                     *_pairs(rows_of(connection, fa, fa.c.edge_id, survivors), "edge_id"),
+                ],
+                "marks": [
+                    *_pairs(rows_of(connection, es, es.c.entity_id, [self.into]), "entity_id", "session_id"),
+                    *_pairs(rows_of(connection, fs, fs.c.edge_id, survivors), "edge_id", "session_id"),
                 ],
                 "aliases": [
                     {"former_id": row["former_id"]}
@@ -261,8 +268,8 @@ class _Merge:
         inserted(self.connection, a, [row])
 
 
-def _pairs(rows: Iterable[Mapping[str, Any]], key: str) -> Rows:
-    return [{key: row[key], "artifact_id": row["artifact_id"]} for row in rows]
+def _pairs(rows: Iterable[Mapping[str, Any]], key: str, other: str = "artifact_id") -> Rows:
+    return [{key: row[key], other: row[other]} for row in rows]
 
 
 # Undone ---------------------------------------------------------------------------------------------------------------
@@ -270,8 +277,9 @@ def _pairs(rows: Iterable[Mapping[str, Any]], key: str) -> Rows:
 
 def unmerge(
     connection: Connection, dataset: Dataset, commit: CommitOf, content: Content, tombstone_id: int
-) -> dict[str, int]:
-    """Takes a merge apart again; what was told of the one entity since stays there."""
+) -> tuple[dict[str, int], Touched]:
+    """Takes a merge apart again; what was told of the one entity since stays there. How many rows came back, and all
+    that changed with them."""
     (of,) = content.changes["merge"]
     _refuse_what_moved_on(connection, dataset, content, of, tombstone_id)
     other_row = content.of(t.entities)[0]
@@ -279,10 +287,12 @@ def unmerge(
     inserted(connection, t.entity_versions, content.of(t.entity_versions))
     _names_back(connection, content, of)
     for row in content.changes["moved"]:
-        ends = {end: row[end] for end in _ENDS}
+        # Its other end may have been merged since: that is not this one's to take back.
+        ends = {end: row[end] for end in _ENDS if row[end] == of["other"]}
         connection.execute(sa.update(t.edges).where(t.edges.c.id == row["id"]).values(ends))
     back = _facts_back(connection, dataset, content)
     _links_back(connection, content, of, back)
+    _marks_back(connection, content, of)
     unsupported = _unsupported(connection, content)
     undescribed = undescribe(connection, of["into"], of["seq"])
     survivors = {row["survivor"] for row in content.changes["twins"]} - unsupported
@@ -294,7 +304,8 @@ def unmerge(
     moved = {row["id"] for row in content.changes["moved"]}
     entities = [of["other"], *([of["into"]] if undescribed else [])]
     embed_again(connection, commit, entities, back | moved, indexed=indexed)
-    return {"entities": 1, "edges": len(back), "moved": len(moved)}
+    rows = touched(entities=[of["into"], of["other"]], edges=back | moved | survivors | unsupported | changing)
+    return {"entities": 1, "edges": len(back), "moved": len(moved)}, rows
 
 
 def _refuse_what_moved_on(
@@ -312,6 +323,10 @@ def _refuse_what_moved_on(
         raise Conflict(f"parts of it were forgotten or merged since; undo tombstone {later} first")
     if holder != of["into"]:
         raise Conflict(f"entity {of['into']}, which took it up, is gone for good")
+    e, other = t.entities, content.of(t.entities)[0]
+    same = sa.and_(*(e.c[name] == other[name] for name in ("dataset_id", "name_key", "type")))
+    if (new := connection.execute(sa.select(e.c.id).where(same)).scalar()) is not None:
+        raise Conflict(f"its name is that of entity {new} by now; merge that one into {of['into']} first")
 
 
 def _names_back(connection: Connection, content: Content, of: Mapping[str, Any]) -> None:
@@ -365,6 +380,24 @@ def _links_back(connection: Connection, content: Content, of: Mapping[str, Any],
     )
     inserted(connection, t.entity_sessions, content.of(t.entity_sessions))
     inserted(connection, t.edge_sessions, [row for row in content.of(t.edge_sessions) if row["edge_id"] in back])
+
+
+def _marks_back(connection: Connection, content: Content, of: Mapping[str, Any]) -> None:
+    """Takes the marks of sessions from what took them up, unless it had them by itself or has them by now."""
+    survivors = {row["twin"]: row["survivor"] for row in content.changes["twins"]}
+    kinds = (
+        (t.entity_sessions, t.entity_artifacts, "entity_id", {of["other"]: of["into"]}),
+        (t.edge_sessions, t.edge_artifacts, "edge_id", survivors),
+    )
+    for marks, links, key, places in kinds:
+        given = {(places[row[key]], row["session_id"]) for row in content.of(marks) if row[key] in places}
+        own = {(row[key], row["session_id"]) for row in content.changes.get("marks", ()) if key in row}
+        for row_id, session_id in given - own:
+            told = sa.select(links.c.artifact_id).join(t.artifacts, t.artifacts.c.id == links.c.artifact_id)
+            mine = (links.c[key] == row_id) & (t.artifacts.c.session_id == session_id)
+            if not connection.execute(told.where(mine)).first():
+                here = (marks.c[key] == row_id) & (marks.c.session_id == session_id)
+                connection.execute(sa.delete(marks).where(here))
 
 
 def _unsupported(connection: Connection, content: Content) -> set[int]:

@@ -15,6 +15,7 @@ from core.errors import UnknownDataset
 from core.graph import Dataset
 from core.ports import Order
 from storage import tables as t
+from storage.journal import CommitKind, Touched, commit_row
 from storage.retime import CommitOf
 from storage.rows import DATASET, dataset_of
 from storage.tombstones import Content, packed
@@ -77,14 +78,15 @@ def new_tombstone(
     return int(connection.execute(insert, [row]).scalar_one())
 
 
-def finish(connection: Connection, commit: CommitOf, tombstone_id: int, counts: Mapping[str, int]) -> None:
+def finish(
+    connection: Connection,
+    commit: CommitOf,
+    tombstone_id: int,
+    kind: CommitKind,
+    counts: Mapping[str, int],
+    rows: Touched,
+) -> None:
     """Writes the commit, and the counts of the tombstone."""
     values = {"counts": dict(counts)}
     connection.execute(sa.update(t.tombstones).where(t.tombstones.c.id == tombstone_id).values(values))
-    commit_row(connection, commit, counts)
-
-
-def commit_row(connection: Connection, commit: CommitOf, counts: Mapping[str, int]) -> None:
-    """A commit without an artifact: one that nobody told."""
-    row = {"dataset_id": commit.dataset_id, "seq": commit.seq, "counts": dict(counts), "created_at": commit.at}
-    connection.execute(sa.insert(t.commits), [row])
+    commit_row(connection, commit, kind, counts, rows)

@@ -25,8 +25,8 @@ from storage.forget import (
     _unsupported,  # pyright: ignore[reportPrivateUsage]
 )
 from storage.graph import known_of
+from storage.journal import commit_row, touched
 from storage.names import named
-from storage.removal import commit_row
 from storage.retime import CommitOf, retime, told
 from storage.rows import DATASET, dataset_of
 from storage.wording import reworded_facts
@@ -156,6 +156,10 @@ def _remove(
     if removal.tombstone is not None:
         mine = t.tombstones.c.id == removal.tombstone.id
         connection.execute(sa.update(t.tombstones).where(mine).values(action="reextract"))
+    if removal.dataset is not None:
+        c = t.commits.c
+        mine = (c.dataset_id == dataset.id) & (c.seq == removal.dataset.head_seq)
+        connection.execute(sa.update(t.commits).where(mine).values(kind="reextract"))
     return replace(found, reopened=int(removal.counts.get("reopened", 0)))
 
 
@@ -201,7 +205,8 @@ def _unlink(
     taken = next_commit(connection, dataset.user_id, dataset.name, clock)
     assert taken is not None  # its row was read in this transaction
     commit = CommitOf(dataset.id, taken[0].head_seq, taken[1])
-    commit_row(connection, commit, {"reopened": retime(connection, commit, before)})
+    reopened = retime(connection, commit, before)
+    commit_row(connection, commit, "reextract", {"reopened": reopened}, touched(edges=facts))
 
 
 # What comes -----------------------------------------------------------------------------------------------------------
@@ -210,6 +215,7 @@ def _unlink(
 class _Restore(_Store):
     """Stores a reading of artifacts that are there already."""
 
+    kind = "reextract"
     ids: tuple[int, ...] = ()
     held: Sequence[Edge] = ()
 

@@ -181,6 +181,7 @@ entity_versions = sa.Table(
     sa.Column("type", sa.String, nullable=False),
     sa.Column("description", sa.Text, nullable=False),
     sa.PrimaryKeyConstraint("entity_id", "seq"),
+    sa.Index("gb_entity_versions_seq", "dataset_id", "seq"),
 )
 
 edges = sa.Table(
@@ -587,7 +588,7 @@ eval_results = sa.Table(
 )
 
 # Classes whose records can be searched by meaning. recipe: what the text of a record is made of. embedded_seq: up to
-# which commit its entries are there.
+# which commit its entries are there. usage: what embedding them took. One process at a time, the owner, embeds for it.
 embeddings = sa.Table(
     "gb_embeddings",
     metadata,
@@ -600,6 +601,9 @@ embeddings = sa.Table(
     sa.Column("dim", sa.Integer, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("embedded_seq", sa.BigInteger),
+    sa.Column("usage", sa.JSON, nullable=False),
+    sa.Column("owner", sa.String),
+    sa.Column("lease_until", Time),
     sa.Column("created_at", Time, nullable=False),
     sa.Column("updated_at", Time, nullable=False),
     sa.UniqueConstraint("dataset_id", "name"),

@@ -14,8 +14,8 @@ from core.errors import Conflict, NotFound
 from core.graph import Dataset
 from core.ports import Removal, Tombstone
 from storage import tables as t
+from storage.journal import Touched, commit_row, touched
 from storage.merge import unmerge
-from storage.removal import commit_row
 from storage.retime import CommitOf, affected, retime, told
 from storage.rows import DATASET, dataset_of
 from storage.tombstones import (
@@ -50,10 +50,10 @@ def undo(connection: Connection, user_id: str, tombstone_id: int, clock: Callabl
     # From here on it counts as undone: what it took away may come back.
     connection.execute(sa.update(t.tombstones).where(t.tombstones.c.id == tombstone_id).values(undone_at=now))
     if tombstone.action == "merge":
-        counts = unmerge(connection, dataset, commit, content, tombstone_id)
+        counts, rows = unmerge(connection, dataset, commit, content, tombstone_id)
     else:
-        counts = _Undo(connection, dataset, commit, content, tombstone).run()
-    commit_row(connection, commit, counts)
+        counts, rows = _Undo(connection, dataset, commit, content, tombstone).run()
+    commit_row(connection, commit, "undo", counts, rows)
     return _undone(connection, tombstone, counts, now, dataset)
 
 
@@ -109,14 +109,16 @@ class _Undo:
         """Which entity stands now where one stood, by the ids of then."""
         self.edge_ids: dict[int, int] = {}
 
-    def run(self) -> dict[str, int]:
+    def run(self) -> tuple[dict[str, int], Touched]:
+        """How many rows came back, and all that changed with them."""
         self._refuse_what_rests_on_nothing()
         artifacts = self._artifacts()
         entities = self._entities()
         edges = self._edges()
         self._links()
         self._aliases()
-        described = described_again(self.connection, self._mapped("descriptions", self.entity_ids))
+        descriptions = self._mapped("descriptions", self.entity_ids)
+        described = described_again(self.connection, descriptions)
         worded = worded_again(self.connection, self._mapped("facts", self.edge_ids))
         triples = {(e["source_id"], e["target_id"], e["relation"]) for e in self._placed(edges)}
         changing = affected(
@@ -131,12 +133,17 @@ class _Undo:
         retime(self.connection, self.commit, told(self.connection, changing | edges))
         indexed = self.dataset.embedding_model is not None
         embed_again(self.connection, self.commit, entities | described, edges | worded, artifacts, indexed=indexed)
-        return {
+        counts = {
             "artifacts": len(artifacts),
             "entities": len(entities),
             "edges": len(edges),
             "closed": len(before - _open(self.connection, changing)),
         }
+        return counts, touched(
+            entities=entities | {row["id"] for row in descriptions},
+            edges=edges | changing | set(self.edge_ids.values()),
+            artifacts=artifacts,
+        )
 
     # Rows -------------------------------------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ def to_version_4(connection: Connection) -> None:
 _STATEMENTS = (
     "ALTER TABLE gb_commits ADD COLUMN kind VARCHAR",
     "ALTER TABLE gb_commits ADD COLUMN touched JSON",
+    "CREATE INDEX gb_entity_versions_seq ON gb_entity_versions (dataset_id, seq)",
     """CREATE TABLE gb_quads (
         id {key},
         dataset_id {id} NOT NULL,
@@ -109,6 +110,9 @@ _STATEMENTS = (
         dim INTEGER NOT NULL,
         version INTEGER NOT NULL,
         embedded_seq BIGINT,
+        usage JSON NOT NULL,
+        owner VARCHAR,
+        lease_until {time},
         created_at {time} NOT NULL,
         updated_at {time} NOT NULL,
         UNIQUE (dataset_id, name),

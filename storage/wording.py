@@ -110,8 +110,9 @@ def described_again(connection: Connection, taken: Iterable[Mapping[str, Any]]) 
     for entity_id, lost in back.items():
         before = described(connection, entity_id)
         if before:
-            seqs = {one.seq for one in lost}
-            together = sorted([*(b for b in before if b.seq not in seqs), *lost], key=lambda one: one.seq)
+            # Of two that are one entity by now a commit may have described both.
+            by_seq = {one.seq: one for one in (*before, *lost)}
+            together = sorted(by_seq.values(), key=lambda one: one.seq)
             if together != before and _redescribed(connection, entity_id, before, together):
                 changed.add(entity_id)
     return changed

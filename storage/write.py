@@ -21,6 +21,7 @@ from core.text import DEFAULT_TYPE, fold, name_key
 from storage import tables as t
 from storage.images import insert_image
 from storage.jobs import LEASE as JOB_LEASE
+from storage.journal import CommitKind, touched
 from storage.names import named
 from storage.rows import DATASET, EDGE, SAME, at_triples, dataset_of, edge_of
 
@@ -98,6 +99,8 @@ def store(connection: Connection, change: GraphChange, owner: str) -> Stored:
 class _Store:
     """One change on its way into the tables; every step reads what the steps before it left."""
 
+    kind: CommitKind = "remember"
+
     def __init__(self, connection: Connection, change: GraphChange, owner: str) -> None:
         self.connection = connection
         self.change = change
@@ -106,6 +109,10 @@ class _Store:
         self.seq = self.dataset.head_seq
         self.new_entities: set[int] = set()
         """Entities that this change stored: no stored fact is about them."""
+        self.described: set[int] = set()
+        """Stored entities that it describes otherwise."""
+        self.retimed: set[int] = set()
+        """Stored facts that it gives other times."""
         self._refuse_if_taken_over()
 
     def run(self) -> Stored:
@@ -120,7 +127,7 @@ class _Store:
         links = _Links.of(self.change.extraction, entities, held, len(read))
         self._link(links, read)
         queued = self._queue(mentioned, edges, artifact_ids)
-        self._commit_row(read, mentioned, edges, invalidated)
+        self._commit_row(artifact_ids, read, mentioned, edges, invalidated)
         self._register_caller()
         ids = {entities[ref].id for ref in listed}
         return Stored(
@@ -268,6 +275,7 @@ class _Store:
                 t.entity_versions, [self._entity_version(known[ref]) for ref in described], ["entity_id", "seq"]
             )
             self.connection.execute(_MENTIONED, [self._description(told[ref]) for ref in described])
+            self.described = {told[ref].id for ref in described}
         return told
 
     def _description(self, entity: Entity) -> dict[str, Any]:
@@ -364,6 +372,7 @@ class _Store:
         if reconciled.changed:
             versions = [self._edge_version(before) for before, _ in reconciled.changed]
             self._insert_or_ignore(t.edge_versions, versions, ["edge_id", "seq"])
+            self.retimed = {before.id for before, _ in reconciled.changed}
             for before, after in reconciled.changed:
                 self.connection.execute(_NEW_TIMES, [self._new_times(before, after)])
 
@@ -469,8 +478,14 @@ class _Store:
         }
 
     def _commit_row(
-        self, read: Sequence[int], entities: Sequence[Entity], edges: Sequence[Edge], invalidated: Sequence[int]
+        self,
+        artifact_ids: Sequence[int],
+        read: Sequence[int],
+        entities: Sequence[Entity],
+        edges: Sequence[Edge],
+        invalidated: Sequence[int],
     ) -> None:
+        is_correction = self.change.artifacts[0].kind == "correction"
         row = {
             "dataset_id": self.dataset.id,
             "seq": self.seq,
@@ -479,6 +494,12 @@ class _Store:
             "session_id": self.change.artifacts[0].session_id,
             "counts": {"entities": len(entities), "edges": len(edges), "invalidated": len(invalidated)},
             "invalidated": list(invalidated),
+            "kind": "correct" if is_correction else self.kind,
+            "touched": touched(
+                entities=self.new_entities | self.described,
+                edges=self.retimed.union(edge.id for edge in edges),
+                artifacts=artifact_ids,
+            ),
             "created_at": self.now,
         }
         self.connection.execute(_INSERT_COMMIT, [row])

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from core.requests import USER_ID, DatasetName, Request, RowId, UserId
+from core.times import read_moment
 
 MAIN = "main"
+
+
+def _day(value: object) -> object:
+    if isinstance(value, date) or value in (None, ""):
+        return value or None
+    stated = read_moment(value) if isinstance(value, str) else None
+    if stated is None or stated.precision != "day":
+        raise ValueError("must be a date such as 2026-03-01")
+    return stated.at.date()
+
+
+Day = Annotated[
+    date | None,
+    BeforeValidator(_day),
+    WithJsonSchema({"type": "string", "format": "date"}),
+]
 
 
 class GraphRequest(Request):

@@ -69,6 +69,7 @@ async def test_a_memory_that_was_only_used_is_healthy(config: Config) -> None:
             "artifacts": 2,
             "entities": 3,
             "facts": 2,
+            "triples": 0,
             "commits": 2,
             "vectors_waiting": 0,
         }
@@ -174,6 +175,8 @@ async def test_lost_links_are_put_back_and_what_nobody_told_is_left_to_the_reade
         assert len(report.repaired) == 2
         assert (await kept.doctor.repair()).repaired == ()
     assert tables.rows("SELECT edge_id, artifact_id FROM gb_edge_artifacts") == [{"edge_id": 1, "artifact_id": 1}]
+    commits = tables.rows("SELECT seq, kind, touched FROM gb_commits ORDER BY seq")
+    assert commits[2:] == [{"seq": 3, "kind": "repair", "touched": None}]
     assert tables.count("gb_edges") == 2
 
 

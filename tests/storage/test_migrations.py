@@ -22,6 +22,7 @@ from gligabao_mcp.wiring import Providers, database_url, open_core
 from storage import migrations
 from storage.database import Database
 from storage.migrations import VERSION, migrate
+from storage.rdf.rows import changes_since, rows_back_at, whole_at
 from storage.tables import metadata, schema
 from tests.conftest import Tables, new_database
 from tests.facts import ask, edge, tell_facts
@@ -272,9 +273,9 @@ def test_a_database_of_a_later_release_is_refused(config: Config, tables: Tables
         migrated(config)
 
 
-def test_a_file_of_schema_2_becomes_what_one_of_schema_1_becomes(tmp_path: Path) -> None:
+def test_files_of_later_schemas_become_what_one_of_schema_1_becomes(tmp_path: Path) -> None:
     shapes: list[dict[str, dict[str, Any]]] = []
-    for version in (1, 2):
+    for version in (1, 2, 3):
         config = Config(home=tmp_path / str(version))
         (tmp_path / str(version)).mkdir()
         shutil.copy(FILES / f"v{version}.db", tmp_path / str(version) / "gligabao.db")
@@ -282,4 +283,28 @@ def test_a_file_of_schema_2_becomes_what_one_of_schema_1_becomes(tmp_path: Path)
         engine = sa.create_engine(database_url(config))
         shapes.append(shape(engine))
         engine.dispose()
-    assert shapes[0] == shapes[1]
+    assert shapes[0] == shapes[1] == shapes[2]
+
+
+@pytest.mark.anyio
+async def test_commits_of_a_release_that_kept_no_journal_can_be_read(tmp_path: Path) -> None:
+    """Nobody wrote down which rows they touched: who follows them reads all rows once, and from then on changes."""
+    shutil.copy(FILES / "v3.db", tmp_path / "gligabao.db")
+    config = Config(home=tmp_path)
+    async with open_core(config, Providers(NoEngine())) as core:
+        told = await tell_facts(core, edge("Alice", "likes", "Go"), text="Alice likes go.")
+        dataset = await core.graph.dataset("u1", "main")
+        assert dataset is not None
+        dataset_id, head = dataset.id, dataset.head_seq
+        database = Database(database_url(config))
+        at = database.read_now
+        assert at(lambda c: changes_since(c, dataset_id, head - 2)) is None
+        assert at(lambda c: rows_back_at(c, dataset_id, head - 2)) is None
+        now, before = (at(lambda c, seq=seq: whole_at(c, dataset_id, seq, facts=True)) for seq in (None, head - 1))
+        assert now.facts.keys() - before.facts.keys() == {told.edges[0].id}
+        changes = at(lambda c: changes_since(c, dataset_id, head - 1))
+        assert changes is not None and changes.facts == {told.edges[0].id: now.facts[told.edges[0].id]}
+        assert at(lambda c: whole_at(c, dataset_id, 1, facts=True)).facts
+        database.close()
+        old = await core.commits.commit(dataset, 1)
+        assert old is not None and old.kind == "write"
