@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import IO, Any, Literal, Protocol
 
 from core.graph import Dataset
-from core.rdf.terms import Solutions, Term
+from core.rdf.terms import Solutions
 
 Entailment = Literal["none", "subclass", "rdfs"]
 RdfFormat = Literal["ntriples", "turtle", "nquads", "trig"]
@@ -19,20 +19,12 @@ MAX_ROWS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class FoundByMeaning:
-    """What a search by meaning found: it stands in the query as a table of `variable` and, where asked, `score`."""
-
-    variable: str
-    score: str | None
-    hits: Sequence[tuple[Term, float]]
-
-
-@dataclass(frozen=True, slots=True)
 class GraphQuery:
-    """A SELECT or an ASK that passed the gate (core/rdf/gate.py), its prefixes declared.
+    """A SELECT or an ASK that passed the gate (core/rdf/gate.py), its prefixes declared. What a search by meaning found
+    stands in it already, as VALUES.
 
     `facts`: it names the vocabulary of fact nodes, which are part of the graph for such queries only. `seconds` is its
-    deadline. `found` is bound into it where it searches by meaning. `limit` None: all rows, up to MAX_ROWS.
+    deadline, from the call to the answer. `limit` None: all rows, up to MAX_ROWS.
     """
 
     text: str
@@ -41,7 +33,6 @@ class GraphQuery:
     entailment: Entailment = "none"
     facts: bool = False
     seconds: float = READ_SECONDS
-    found: FoundByMeaning | None = None
 
 
 class GraphQueries(Protocol):
@@ -98,7 +89,7 @@ class Load:
 
     user_id: str
     dataset: str
-    content: AsyncIterator[bytes]
+    content: IO[bytes]
     format: RdfFormat
     base_iri: str = ""
     graph_iri: str = ""
@@ -115,7 +106,7 @@ class LoadProblem:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a load did. `seq` is its commit; None where everything was there already."""
+    """What a load or an update did. `seq` is its commit; None where it changed nothing."""
 
     dataset: Dataset
     seq: int | None
@@ -126,19 +117,45 @@ class Loaded:
     """Triples whose object is a record, of those read."""
     added: int
     known_resources: int
+    """Triples that were there already, or came twice; below those whose object is a literal."""
     known_literals: int
-    predicates: Sequence[str]
+    predicates: Mapping[str, tuple[int, int]]
+    """Each with how many of its triples have a record for their object, and how many a literal. As N-Triples writes
+    them."""
+    removed: int = 0
     problems: Sequence[LoadProblem] = ()
+    """The first of the lines that were left out; `left_out` counts all of them."""
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """A name that its caller gave to a write, and the SHA-256 of its content: sent again within a day it is answered
+    as the first time, and nothing is written. `answer` makes the response that is kept."""
+
+    key: str
+    sha256: str
+    answer: Callable[[Loaded], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The response of a write that was sent before."""
+
+    response: Mapping[str, Any]
 
 
 class TripleStore(Protocol):
-    """The triples that were loaded into datasets, beside what was remembered."""
+    """The triples that were loaded into datasets, beside what was remembered. A write that changes nothing makes no
+    commit. Raises IdempotencyConflict for a name that was given to another write."""
 
-    async def load(self, load: Load, clock: Callable[[], datetime]) -> Loaded:
-        """Everything in one commit. Raises InvalidRequest with the line of what can't be read, TooLarge."""
+    async def load(self, load: Load, clock: Callable[[], datetime], once: Once | None = None) -> Loaded | Kept:
+        """Everything in one commit. Raises InvalidRequest with the line of what can't be read."""
         ...
 
-    async def update(self, user_id: str, dataset: str, text: str, clock: Callable[[], datetime]) -> Loaded:
+    async def update(
+        self, user_id: str, dataset: str, text: str, clock: Callable[[], datetime], once: Once | None = None
+    ) -> Loaded | Kept:
         """INSERT DATA and DELETE DATA, everything of one request in one commit. Raises InvalidRequest (param `update`)
         for every other form."""
         ...

@@ -1,0 +1,119 @@
+"""What each row says as triples, each a line of N-Triples. The vocabulary is docs/rdf.md."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from json.encoder import encode_basestring
+from urllib.parse import quote
+
+from storage.rdf.changes import ArtifactRow, EntityRow, FactRow, QuadRow
+
+_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+_RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+_GB = "urn:gligabao-terms:"
+_TYPE, _REIFIES = f"<{_RDF}type>", f"<{_RDF}reifies>"
+_LABEL = f"<{_RDFS}label>"
+_DATE_TIME = '"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Projection:
+    """Spells the rows of a dataset whose IRIs begin with `base`."""
+
+    def __init__(self, base: str) -> None:
+        self.base = base
+        self._names = _Quoted()
+        self._times = _Times()
+
+    def entity(self, id_: int, row: EntityRow) -> str:
+        """Its type, its label and, if it has one, its description."""
+        subject = f"<{self.base}entity/{id_}>"
+        lines = (
+            f"{subject} {_TYPE} <{self.base}type/{self._names[row.type]}> .\n"
+            f"{subject} {_LABEL} {encode_basestring(row.name)} .\n"
+        )
+        if row.description:
+            lines += f"{subject} <{_GB}description> {encode_basestring(row.description)} .\n"
+        return lines
+
+    def type_(self, name: str) -> str:
+        """The class of all entities of a type."""
+        return self._named(f"<{self.base}type/{self._names[name]}>", f"<{_RDFS}Class>", name)
+
+    def relation(self, name: str) -> str:
+        """The property that facts of a relation state."""
+        return self._named(f"<{self.base}relation/{self._names[name]}>", f"<{_RDF}Property>", name)
+
+    def _named(self, subject: str, of: str, name: str) -> str:
+        label = encode_basestring(name.replace("_", " "))
+        return f"{subject} {_TYPE} {of} .\n{subject} {_LABEL} {label} .\n"
+
+    def triple(self, row: FactRow) -> str:
+        """A fact as a direct triple."""
+        base = self.base
+        relation = self._names[row.relation]
+        return f"<{base}entity/{row.source_id}> <{base}relation/{relation}> <{base}entity/{row.target_id}> .\n"
+
+    def fact(self, id_: int, row: FactRow) -> str:
+        """A fact as a node, with its times and where it came from."""
+        base, times, node = self.base, self._times, f"<{self.base}edge/{id_}>"
+        source, target = f"<{base}entity/{row.source_id}>", f"<{base}entity/{row.target_id}>"
+        relation = f"<{base}relation/{self._names[row.relation]}>"
+        # One text for what each fact has: there may be very many.
+        lines = (
+            f"{node} {_TYPE} <{_GB}Fact> .\n{node} {_REIFIES} <<( {source} {relation} {target} )>> .\n"
+            f"{node} <{_GB}subject> {source} .\n{node} <{_GB}predicate> {relation} .\n{node} <{_GB}object> {target} .\n"
+            f"{node} <{_GB}validAt> {times[row.valid_at]} .\n{node} <{_GB}createdAt> {times[row.created_at]} .\n"
+        )
+        if row.invalid_at is not None:
+            lines += f"{node} <{_GB}invalidAt> {times[row.invalid_at]} .\n"
+        if row.expired_at is not None:
+            lines += f"{node} <{_GB}expiredAt> {times[row.expired_at]} .\n"
+        if row.description:
+            lines += f"{node} <{_GB}description> {encode_basestring(row.description)} .\n"
+        if row.artifact_id is not None:
+            lines += f"{node} <{_GB}artifact> <{base}artifact/{row.artifact_id}> .\n"
+        for artifact_id in row.artifacts:
+            lines += f"{node} <{_GB}statedIn> <{base}artifact/{artifact_id}> .\n"
+        for session in row.sessions:
+            lines += f"{node} <{_GB}session> {encode_basestring(session)} .\n"
+        return lines
+
+    def artifact(self, id_: int, row: ArtifactRow) -> str:
+        """A source of facts, with the beginning of its text."""
+        node = f"<{self.base}artifact/{id_}>"
+        said = [
+            (_TYPE, f"<{_GB}Artifact>"),
+            (f"<{_GB}kind>", encode_basestring(row.kind)),
+            (f"<{_GB}validAt>", self._times[row.valid_at]),
+            (f"<{_GB}createdAt>", self._times[row.created_at]),
+        ]
+        if row.parent_id is not None:
+            said.append((f"<{_GB}partOf>", f"<{self.base}artifact/{row.parent_id}>"))
+        for name, text in (("session", row.session_id), ("speaker", row.speaker), ("text", row.beginning)):
+            if text:
+                said.append((f"<{_GB}{name}>", encode_basestring(text)))
+        return "".join([f"{node} {name} {value} .\n" for name, value in said])
+
+
+def loaded(row: QuadRow) -> str:
+    """A loaded triple in the default graph and, where it has one, in the graph of its name."""
+    triple = f"{row.subject} {row.predicate} {row.object}"
+    return f"{triple} .\n{triple} {row.graph} .\n" if row.graph else f"{triple} .\n"
+
+
+class _Quoted(dict[str, str]):
+    """Names of types and relations as IRIs spell them: there are few, each on many rows."""
+
+    def __missing__(self, name: str) -> str:
+        self[name] = quoted = quote(name, safe="")
+        return quoted
+
+
+class _Times(dict[int, str]):
+    """Moments as literals: what one commit wrote has one of them."""
+
+    def __missing__(self, microseconds: int) -> str:
+        moment = (_EPOCH + timedelta(microseconds=microseconds)).isoformat().removesuffix("+00:00")
+        self[microseconds] = shown = f'"{moment}Z{_DATE_TIME}'
+        return shown
