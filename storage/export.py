@@ -190,6 +190,7 @@ _TABLES: Mapping[str, sa.Table] = {
     "entity_versions": t.entity_versions,
     "edge_versions": t.edge_versions,
     "images": t.images,
+    "triples": t.quads,
     "commits": t.commits,
 }
 # Fields that are not the column of their name.

@@ -16,10 +16,14 @@ from core.graph import Dataset
 from core.ports import Tombstone
 from storage import tables as t
 from storage.database import Database
+from storage.embedding_rows import renew_late
+from storage.evals import drop_answers_before
+from storage.idempotent import any_old, drop_old
 from storage.outbox import VectorOutbox
 from storage.removal import secure_delete
 from storage.rows import DATASET, dataset_of
 from storage.tombstones import Content, batches, one_tombstone, packed, unpacked
+from storage.vectors import Place
 
 log = logging.getLogger(__name__)
 
@@ -43,19 +47,26 @@ class Purging:
         self.outbox = outbox
 
     async def purge(self, user_id: str, tombstone_id: int, clock: Callable[[], datetime]) -> Tombstone:
-        purged, dataset, dropped = await self.database.write(
-            lambda connection: _purge(connection, user_id, tombstone_id, clock())
-        )
+        def purge(connection: Connection) -> tuple[Tombstone, Dataset | None, list[int], list[Place]]:
+            purged, dataset, dropped = _purge(connection, user_id, tombstone_id, clock())
+            return purged, dataset, dropped, renew_late(connection, dataset.id) if dataset else []
+
+        purged, dataset, dropped, late = await self.database.write(purge)
         if dropped:
             await self.outbox.drop(dropped)
         elif dataset is not None:
+            for place in late:
+                await self.outbox.drop_index(place)
             await self.outbox.catch_up(dataset)
             await self.outbox.scrub(dataset)
         await self.database.empty_log()
         return purged
 
     async def purge_expired(self, clock: Callable[[], datetime]) -> None:
-        """Purges what can't be undone any more. A failure is logged; the next time tries again."""
+        """Purges what can't be undone any more, and the keys of writes that are a day old. A failure is logged; the
+        next time tries again."""
+        if await self.database.read(lambda connection: any_old(connection, clock())):
+            await self.database.write(lambda connection: drop_old(connection, clock()), relaxed=True)
         c = t.tombstones.c
         over = c.purged_at.is_(None) & c.undone_at.is_(None) & (c.undo_until < clock())
         expired = await self.database.read(
@@ -121,6 +132,8 @@ def _rows(connection: Connection, tombstone: Tombstone, now: datetime) -> None:
     _runs(connection, told)
     if tombstone.action == "forget":
         _from_others(connection, tombstone, ids, now)
+        if tombstone.dataset_id is not None:
+            drop_answers_before(connection, tombstone.dataset_id, tombstone.created_at)
 
 
 def _runs(connection: Connection, run_ids: set[int]) -> None:
@@ -194,6 +207,7 @@ def _datasets(connection: Connection, tombstone: Tombstone, now: datetime) -> li
     if whole:
         connection.execute(sa.delete(r).where(until))
         connection.execute(sa.delete(e).where(e.c.user_id == user_id, e.c.created_at <= tombstone.created_at))
+        connection.execute(sa.delete(t.idempotent_writes).where(t.idempotent_writes.c.user_id == user_id))
         _emptied(connection, (t.tombstones.c.user_id == user_id) & (t.tombstones.c.id < tombstone.id), now)
     else:
         connection.execute(sa.delete(r).where(until, r.c.dataset == tombstone.dataset))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from json.encoder import encode_basestring
 from typing import Any
 
-from core.export.rows import EMPTY_SECTIONS, FORMAT, SECTIONS, VERSION, WITH_TEXT, Row, Snapshot
+from core.export.rows import EMPTY_SECTIONS, FORMAT, OPTIONAL_SECTIONS, SECTIONS, VERSION, WITH_TEXT, Row, Snapshot
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
@@ -16,12 +16,15 @@ def as_json(snapshot: Snapshot) -> Iterator[str]:
     """One JSON object, a row on a line. Its last bracket is written after its last row: a part is no JSON."""
     yield "{" + _encode(_header(snapshot))[1:-1]
     for section in SECTIONS:
-        yield f',\n"{section}":['
+        opening = f',\n"{section}":['
+        if section not in OPTIONAL_SECTIONS:
+            yield opening
+            opening = ""
         separator, template = "\n", _template(snapshot, section)
         for batch in snapshot.rows(section):
-            yield separator + ",\n".join(_objects(template, batch))
-            separator = ",\n"
-        yield "\n]"
+            yield opening + separator + ",\n".join(_objects(template, batch))
+            opening, separator = "", ",\n"
+        yield "" if opening else "\n]"
     for section in EMPTY_SECTIONS:
         yield f',\n"{section}":[]'
     yield "\n}\n"

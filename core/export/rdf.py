@@ -1,4 +1,5 @@
-"""RDF 1.2: each fact is reified with its dates and sources, and one that is true now is a plain triple too."""
+"""RDF 1.2: each fact is reified with its dates and sources, and one that is true now is a plain triple too. Behind them
+stand the triples that were loaded."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from json.encoder import encode_basestring
 from urllib.parse import quote
 
-from core.export.rows import ArtifactRow, EdgeRow, EntityRow, Snapshot
+from core.export.rows import ArtifactRow, EdgeRow, EntityRow, Snapshot, TripleRow
 
 PREFIXES: Mapping[str, str] = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -37,7 +38,8 @@ def default_base(dataset: str) -> str:
 
 
 def as_turtle(snapshot: Snapshot, base: str) -> Iterator[str]:
-    """Turtle of RDF 1.2. The last line is a comment that says how many subjects were written."""
+    """Turtle of RDF 1.2, which has no named graphs: what was loaded into one stands with the others. The last line is a
+    comment that says how many subjects and loaded triples were written."""
     yield "".join(f"@prefix {prefix}: <{iri}> .\n" for prefix, iri in PREFIXES.items())
     count = 0
     for batch in _Writing(base, _SHORT, snapshot.header.exported_at).statements(snapshot):
@@ -48,17 +50,30 @@ def as_turtle(snapshot: Snapshot, base: str) -> Iterator[str]:
                 for subject, said in batch
             ]
         )
+    for batch in _loaded(snapshot):
+        count += len(batch)
+        yield "".join([f"{row.subject} {row.predicate} {row.object} .\n" for row in batch])
     yield f"# end: {count}\n"
 
 
 def as_nquads(snapshot: Snapshot, base: str) -> Iterator[str]:
-    """N-Quads of RDF 1.2, in one named graph. The last line is a comment that says how many subjects were written."""
+    """N-Quads of RDF 1.2, what was remembered in one named graph, loaded triples where they were. The last line is a
+    comment that says how many subjects and loaded triples were written."""
     end = f" <{base}graph> .\n"
     count = 0
     for batch in _Writing(base, _FULL, snapshot.header.exported_at).statements(snapshot):
         count += len(batch)
         yield "".join([f"{subject} {name} {value}{end}" for subject, said in batch for name, value in said])
+    for batch in _loaded(snapshot):
+        count += len(batch)
+        yield "".join([" ".join(filter(None, row[:4])) + " .\n" for row in batch])
     yield f"# end: {count}\n"
+
+
+def _loaded(snapshot: Snapshot) -> Iterator[list[TripleRow]]:
+    """The triples that were loaded, and not taken away."""
+    for batch in snapshot.rows("triples"):
+        yield [row for row in batch if row.removed_seq is None]
 
 
 class _Writing:

@@ -169,6 +169,18 @@ class ImageRow(NamedTuple):
     content: str | None = None
 
 
+class TripleRow(NamedTuple):
+    """A triple that was loaded, its terms as N-Triples writes them; `graph` is empty for the default graph. It was
+    there until the commit `removed_seq`."""
+
+    subject: str
+    predicate: str
+    object: str
+    graph: str
+    created_seq: int
+    removed_seq: int | None
+
+
 class CommitRow(NamedTuple):
     """One write. Its artifact is null where nobody told anything (a forget, say), 0 where it is gone."""
 
@@ -192,6 +204,7 @@ Row = (
     | EntityVersionRow
     | EdgeVersionRow
     | ImageRow
+    | TripleRow
     | CommitRow
 )
 
@@ -209,8 +222,11 @@ SECTIONS: Mapping[str, type[Row]] = {
     "entity_versions": EntityVersionRow,
     "edge_versions": EdgeVersionRow,
     "images": ImageRow,
+    "triples": TripleRow,
     "commits": CommitRow,
 }
+# Sections that are only there with rows: releases that do not know them read documents without.
+OPTIONAL_SECTIONS = ("triples",)
 # The fields that are only there with the texts.
 WITH_TEXT: Mapping[str, tuple[str, ...]] = {
     "artifacts": ("vector_index", "searched", "text"),
@@ -250,6 +266,8 @@ class Snapshot(Protocol):
     def rows(self, section: Literal["entity_artifacts"]) -> Iterator[Sequence[EntityArtifactRow]]: ...
     @overload
     def rows(self, section: Literal["edge_artifacts"]) -> Iterator[Sequence[EdgeArtifactRow]]: ...
+    @overload
+    def rows(self, section: Literal["triples"]) -> Iterator[Sequence[TripleRow]]: ...
     @overload
     def rows(self, section: str) -> Iterator[Sequence[Row]]: ...
 

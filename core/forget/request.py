@@ -49,4 +49,4 @@ class TombstoneItem(Response):
 
 def rows_in(removal: Removal) -> int:
     """How many rows of the graph go."""
-    return sum(removal.counts.get(kind, 0) for kind in ("artifacts", "entities", "edges"))
+    return sum(removal.counts.get(kind, 0) for kind in ("artifacts", "entities", "edges", "triples"))

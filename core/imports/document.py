@@ -21,6 +21,8 @@ _IN_MEMORY = 1024 * 1024  # bytes of a section that need no file
 _BATCH = 500
 # Clocks differ a little; a system time that is further ahead would hold the dataset's clock there.
 _AHEAD = timedelta(days=1)
+# The fields that number a commit.
+_SEQS = ("seq", "created_seq", "text_seq", "expired_seq", "invalid_set_seq", "removed_seq")
 
 Rows = list[dict[str, Any]]
 
@@ -137,7 +139,7 @@ class _Reading:
         for name, other in REFERENCES.get(section, {}).items():
             if (row[name] or 0) and row[name] not in self._ids[other]:
                 self._awaited.setdefault((other, row[name]), f"{place}: {name}")
-        seqs = (row.get(name) or 1 for name in ("seq", "created_seq", "text_seq", "expired_seq", "invalid_set_seq"))
+        seqs = (row.get(name) or 1 for name in _SEQS)
         self.document.commits = max(self.document.commits, *seqs)
         self.document.has_text |= section in WITH_TEXT and row.get("text") is not None
         self.document.add(section, row)

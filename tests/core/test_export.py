@@ -21,6 +21,7 @@ from core.export.formats import FORMATS
 from core.export.markdown import safe_name
 from core.export.rows import SECTIONS
 from core.imports.imports import ImportRequest, ImportResponse, import_document
+from core.rdf.ports import Load
 from core.remember.remember import remember
 from core.remember.request import RememberRequest
 from gligabao_mcp.providers.scripted import ScriptedModel
@@ -65,6 +66,19 @@ async def story(core: Core, model: ScriptedModel) -> None:
     )
 
 
+LOADED = """
+@prefix s: <urn:s:> .
+s:a a s:Thing ; s:says "hi\\u0000\\n"@en, 5 .
+s:g { s:a s:knows [ s:is s:b ] }
+"""
+
+
+async def load_triples(core: Core, dataset: str = "main") -> None:
+    """Triples of both kinds, one of them taken out again."""
+    await core.triples.load(Load("u1", dataset, io.BytesIO(LOADED.encode()), "trig"), core.clock)
+    await core.triples.update("u1", dataset, "DELETE DATA { <urn:s:a> <urn:s:says> 5 }", core.clock)
+
+
 @requirement("models.exported")
 async def test_the_native_document_holds_the_graph_with_its_models(core: Core, model: ScriptedModel) -> None:
     await story(core, model)
@@ -92,7 +106,9 @@ async def test_two_exports_of_the_same_state_are_equal(core: Core, model: Script
 async def test_a_dataset_comes_back_as_it_was(core: Core, model: ScriptedModel, tables: Tables) -> None:
     """Into an empty dataset, from JSON and from JSON Lines: the second export is the first under other ids."""
     await story(core, model)
+    await load_triples(core)
     first = await whole(core, include="text")
+    assert [row["removed_seq"] for row in first["triples"]].count(None) == 4
     for format in ("json", "jsonl"):
         taken = await take_in(core, await exported(core, format, include="text"), dataset=format)
         assert taken.added["edges"] == len(first["edges"]) and not taken.merged
@@ -122,7 +138,7 @@ def renumbered(document: dict[str, Any]) -> dict[str, Any]:
         return {**row, **named} | ({"id": ids[section][row["id"]]} if section in ids else {})
 
     header = {name: document[name] for name in ("format", "version", "exported_at")}
-    return header | {name: [row_of(name, row) for row in document[name]] for name in SECTIONS}
+    return header | {name: [row_of(name, row) for row in document.get(name, ())] for name in SECTIONS}
 
 
 async def test_chunks_messages_images_and_merged_names_come_back_too(
@@ -160,12 +176,39 @@ async def test_chunks_messages_images_and_merged_names_come_back_too(
     assert plain["images"] == [image | {"bytes": 3, "artifact_id": again["artifacts"][2]["id"]}]
 
 
+async def test_loaded_triples_are_in_the_documents_of_rdf(core: Core) -> None:
+    await load_triples(core)
+    store = quads(await exported(core, "nquads"), ox.RdfFormat.N_QUADS)
+    thing, says = ox.NamedNode("urn:s:a"), ox.NamedNode("urn:s:says")
+    assert [quad.object for quad in store.quads_for_pattern(thing, says, None)] == [ox.Literal("hi\0\n", language="en")]
+    assert len(list(store.quads_for_pattern(None, None, None, ox.NamedNode("urn:s:g")))) == 2
+    plain = quads(await exported(core, "turtle"), ox.RdfFormat.TURTLE)
+    assert len(list(plain.quads_for_pattern(None, None, None, ox.DefaultGraph()))) == 4
+
+
+async def test_blank_nodes_that_come_in_are_others_than_those_there(core: Core) -> None:
+    for dataset in ("main", "two"):
+        await load_triples(core, dataset)
+    await take_in(core, await exported(core), dataset="two")
+    subjects = {row["subject"] for row in (await whole(core, dataset="two"))["triples"]}
+    assert len({subject for subject in subjects if subject.startswith("_:")}) == 2
+
+
+async def test_a_triple_that_is_none_is_refused(core: Core, tables: Tables) -> None:
+    row = {"subject": "<urn:a>", "predicate": "<urn:b> <urn:c> .\n<urn:d>", "object": "<urn:e>", "graph": ""}
+    for wrong in (row, row | {"predicate": '"no"'}):
+        with pytest.raises(InvalidRequest, match=r"^triples: "):
+            await take_in(core, MINIMAL | {"triples": [wrong]})
+    assert tables.count("gb_datasets") == 0
+
+
 async def test_a_fresh_database_gives_the_same_bytes(
     opened: Opener, model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     async with opened() as core:
         await tell_facts(core, edge("Somebody", "knows", "Else"), user_id="u2")  # so that ids do not begin with 1
         await story(core, model)
+        await load_triples(core)
         first = await exported(core, include="text")
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     async with opened(home=elsewhere, db=None) as core:
@@ -177,9 +220,11 @@ async def test_a_fresh_database_gives_the_same_bytes(
 
 async def test_a_second_import_adds_nothing(core: Core, model: ScriptedModel, tables: Tables) -> None:
     await story(core, model)
+    await core.triples.update("u1", "main", "INSERT DATA { <urn:s:a> <urn:s:says> 5 }", core.clock)
     document = await whole(core, include="text")
     taken = await take_in(core, document)
     assert taken.added == {} and taken.merged["edges"] == len(document["edges"])
+    assert taken.merged["triples"] == 1
     again = await whole(core, include="text")
     for section in ("entities", "edges", "artifacts", "entity_artifacts", "edge_artifacts", "edge_versions"):
         assert again[section] == document[section], section
