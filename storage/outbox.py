@@ -23,8 +23,8 @@ from storage.owner import is_gone
 from storage.rows import DATASET, dataset_of
 from storage.tables import datasets
 from storage.tables import vector_outbox as t
-from storage.texts import current_texts
-from storage.vectors import LanceIndex, VectorRow
+from storage.texts import current_texts, is_of_embedding
+from storage.vectors import LanceIndex, Place, VectorRow
 from storage.write import LEASE
 
 log = logging.getLogger(__name__)
@@ -148,6 +148,14 @@ class VectorOutbox:
                 except (OSError, RuntimeError, ValueError) as failure:
                     log.warning("the index of dataset %d was not dropped: %s", dataset_id, type(failure).__name__)
 
+    async def drop_index(self, place: Place) -> None:
+        """Removes one index that nobody reads any more. A failure is logged."""
+        async with self._turns.setdefault(place.dataset_id, asyncio.Lock()):
+            try:
+                await asyncio.to_thread(self.index.drop_table, place)
+            except (OSError, RuntimeError, ValueError) as failure:
+                log.warning("an index of dataset %d was not dropped: %s", place.dataset_id, type(failure).__name__)
+
     async def pending(self) -> int:
         """How many vectors wait, in all datasets."""
         count = sa.select(sa.func.count()).select_from(t)
@@ -174,15 +182,15 @@ class VectorOutbox:
         return await self.database.write(done, relaxed=True)
 
     def _upsert(self, dataset_id: int, items: Sequence[Row[Any]]) -> None:
-        generation = items[0].vector_generation
         last = {(item.index_name, item.ref_id): item for item in items}.values()
         for name in dict.fromkeys(item.index_name for item in last):
+            generation = 0 if is_of_embedding(name) else items[0].vector_generation
             gone = [item.ref_id for item in last if item.index_name == name and item.op == "delete"]
             self.index.delete(dataset_id, name, gone, generation)
             rows = [VectorRow(i.ref_id, i.text, i.seq, i.vector) for i in last if i.index_name == name and i.vector]
             if rows:
                 self.index.upsert(dataset_id, name, rows, generation)
-                self.monitor.written(name, len(rows))
+                self.monitor.written("records" if is_of_embedding(name) else name, len(rows))
 
     async def _embed_waiting(self, dataset: Dataset) -> None:
         """Vectors for the texts that were stored while no embedder that fits the dataset was there."""

@@ -20,6 +20,7 @@ from core.ports import Embedder
 from storage import tables as t
 from storage.database import Database
 from storage.doctor import Doctor, queue
+from storage.embedding_rows import renew_with
 from storage.outbox import VectorOutbox
 from storage.rows import DATASET, dataset_of
 from storage.texts import INDEXES, newer_than, page_of_texts
@@ -61,8 +62,11 @@ class Reindex:
             kept = kept if number else there
             if not done:
                 break
-        if not await self.database.write(lambda connection: self._switch(connection, dataset, target, since)):
+        former = await self.database.write(lambda connection: self._switch(connection, dataset, target, since))
+        if former is None:
             raise Conflict("another process changed the dataset's vectors meanwhile; nothing was switched")
+        for place in former:
+            await self.outbox.drop_index(place)
         for index in INDEXES:
             await asyncio.to_thread(self.index.drop_table, Place(dataset.id, index, dataset.generation))
         waiting = await self._settle(dataset)
@@ -116,14 +120,15 @@ class Reindex:
         await asyncio.to_thread(self.index.upsert, dataset.id, index, rows, target, self.embedder.model)
         return len(rows)
 
-    def _switch(self, connection: Connection, dataset: Dataset, target: int, since: int) -> bool:
-        """From here on the new tables are searched and written; whether nobody else switched before. Vectors that were
-        on their way to the old ones are made anew, and so are those of what was written after the last pass began."""
+    def _switch(self, connection: Connection, dataset: Dataset, target: int, since: int) -> list[Place] | None:
+        """From here on the new tables are searched and written; None where somebody else switched before. Vectors that
+        were on their way to the old ones are made anew, and so are those of what was written after the last pass began.
+        Embeddings by another model begin anew, in the background: where their vectors were."""
         hold = DATASET.where(t.datasets.c.id == dataset.id).with_for_update()
         row = connection.execute(hold).one_or_none()
         now = dataset_of(row) if row else None
         if now is None or now.generation != dataset.generation:
-            return False
+            return None
         values = {
             "vector_generation": target,
             "embedding_model": self.embedder.model,
@@ -131,12 +136,13 @@ class Reindex:
         }
         connection.execute(sa.update(t.datasets).where(t.datasets.c.id == dataset.id).values(values))
         out = t.vector_outbox
-        mine = (out.c.dataset_id == dataset.id) & (out.c.op == "upsert")
+        # Those of embeddings go on: they have a model and tables of their own.
+        mine = (out.c.dataset_id == dataset.id) & (out.c.op == "upsert") & out.c.index_name.in_(INDEXES)
         again = {"vector": None, "owner": None, "lease_until": None, "tries": 0}
         connection.execute(sa.update(out).where(mine).values(again))
         for index in INDEXES:
             queue(connection, dataset.id, index, newer_than(connection, dataset.id, index, since))
-        return True
+        return renew_with(connection, dataset.id, self.embedder.model, self.embedder.dim)
 
     async def _settle(self, before: Dataset) -> int:
         """Brings the rest to the new tables; how many vectors wait still. What was purged meanwhile goes."""

@@ -13,10 +13,34 @@ from storage import tables as t
 from storage.rows import EDGE, ENTITY, edge_of, entity_of
 
 INDEXES: tuple[IndexName, ...] = ("entities", "edges", "chunks", "summaries")
+_EMBEDDING = "embedding-"
 PAGE = 1000
 AT_ONCE = 500  # ids in one statement
 
+
+def embedding_index(embedding_id: int, version: int) -> str:
+    """The index of the records of an embedding in one version. It has no generations: another model is a version."""
+    return f"{_EMBEDDING}{embedding_id}-{version}"
+
+
+def is_of_embedding(index: str) -> bool:
+    """Whether it is such an index: its rows are entries of an embedding, and come with their vectors."""
+    return index.startswith(_EMBEDDING)
+
+
 _ARTIFACT = sa.select(t.artifacts.c.id, t.artifacts.c.text, t.artifacts.c.speaker)
+
+
+def version_of(index: str) -> int:
+    """The version of the embedding whose index it is."""
+    return int(index.rpartition("-")[2])
+
+
+def entries_there(connection: Connection, ids: Sequence[int]) -> set[int]:
+    """Which of these entries of embeddings are there."""
+    column = t.embedding_entries.c.id
+    batches = (ids[start : start + AT_ONCE] for start in range(0, len(ids), AT_ONCE))
+    return {i for some in batches for i in connection.execute(sa.select(column).where(column.in_(some))).scalars()}
 
 
 def current_texts(connection: Connection, dataset_id: int, index: str, ids: Iterable[int]) -> dict[int, str]:
