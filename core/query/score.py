@@ -23,7 +23,7 @@ STOPWORDS = frozenset(
 )
 
 # Scripts that are written without spaces: a run of them is cut into overlapping pairs.
-_UNSPACED = re.compile(
+UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
 )
@@ -51,7 +51,7 @@ def terms(question_key: str) -> tuple[str, ...]:
 
 def _kind(char: str) -> Literal["unspaced", "word", ""]:
     """What a character is a part of. Marks belong to their letter: in Hindi, every other character is one."""
-    if _UNSPACED.match(char):
+    if UNSPACED.match(char):
         return "unspaced"
     return "word" if char.isalnum() or char == "_" or unicodedata.category(char)[0] == "M" else ""
 
