@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from core.prices import Price
 
 DEFAULT_MODEL = "claude-haiku-5-5"
+DEFAULT_ASK_MODEL = "claude-sonnet-5-5"
 # How a model of the Anthropic API is asked to think: gligabao_mcp/providers/thinking.py says what each means.
 ThinkingStyle = Literal["off", "budget", "adaptive", "between_tools", "always"]
 # Whom a door that tells of every user is open to.
@@ -51,10 +52,22 @@ class Config(BaseModel):
         SecretStr | None, Field(description="Key for OpenAI embeddings, and for llm = openai.")
     ] = None
     openai_base_url: Annotated[str, Field(description="Other address of the OpenAI API (ends in /v1).")] = ""
-    jev_api_key: Annotated[SecretStr | None, Field(description="Key of Jev, which predicts a text's complexity.")] = (
-        None
-    )
+    jev_api_key: Annotated[
+        SecretStr | None, Field(description="Key of Jev, which predicts a text's complexity and sorts questions.")
+    ] = None
     jev_base_url: Annotated[str, Field(description="Address of Jev.")] = "https://api.typesafe.ai"
+
+    ask_model: Annotated[
+        str,
+        Field(description="Model that answers ask. Default with anthropic: claude-sonnet-5-5, with openai: llm_model."),
+    ] = ""
+    ask_router_model: Annotated[
+        str,
+        Field(description="Model that sorts questions where Jev does not. Default with anthropic: claude-haiku-5-5."),
+    ] = ""
+    ask_questions_per_day: Annotated[
+        int, Field(ge=0, description="Questions of a UTC day that ask takes, those of all processes together.")
+    ] = 500
 
     embedder: Annotated[
         Literal["auto", "none", "openai", "local"],
@@ -111,7 +124,7 @@ class Config(BaseModel):
         1024 * 1024 * 1024
     )
     trajectory: Annotated[
-        bool, Field(description="Write the course of each remember and query to a file, texts included (ATIF 1.8).")
+        bool, Field(description="Write the course of remember, query and ask to files, texts included (ATIF 1.8).")
     ] = False
     trajectory_dir: Annotated[
         Path | None, Field(description="Folder of those files. Default: trajectories in the data folder.")

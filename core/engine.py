@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -13,7 +12,7 @@ from core.errors import ModelFailed, NotConfigured
 from core.extraction import read_extraction, read_messages
 from core.graph import Edge, Extraction, Message, StatedEdge, Verdict
 from core.images import Image, ImageReading
-from core.inferences import Choice, Inference
+from core.inferences import Choice, Inference, prompt_hash
 from core.ports import Answer, Completion, LanguageModel, Prompt, Reply
 from core.prompts.extract_graph import extract_graph_prompt
 from core.prompts.extract_image import extract_image_prompt
@@ -121,8 +120,7 @@ def _problem(completion: Completion) -> str:
 
 
 def _recorded(inference: Inference, prompt: Prompt, error: str) -> Inference:
-    digest = hashlib.sha256(prompt.system.encode()).hexdigest()[:12]
-    return replace(inference, prompt_hash=digest, error=error)
+    return replace(inference, prompt_hash=prompt_hash(prompt.system), error=error)
 
 
 def _notes(left_out: int) -> tuple[str, ...]:

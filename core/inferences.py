@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -61,3 +62,8 @@ class Inference:
     request_id: str = ""
     error: str = ""
     prompt_hash: str = ""
+
+
+def prompt_hash(system: str) -> str:
+    """What tells the wordings of a system prompt apart, in the record of its calls."""
+    return hashlib.sha256(system.encode()).hexdigest()[:12]

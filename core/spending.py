@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from core.errors import DailyLimit
 from core.inferences import Choice, Inference
@@ -21,6 +22,10 @@ from core.ports import (
     Reply,
 )
 from core.prices import PriceTable
+from core.talk import Talk, ToolCallingModel, Turn
+
+if TYPE_CHECKING:
+    from core.ask.ports import Picked, Router
 
 REREAD = timedelta(seconds=3)
 """How old the sum may be that other processes' calls are seen in."""
@@ -121,6 +126,21 @@ class LimitedModel:
         return completion
 
 
+class LimitedToolCallingModel(LimitedModel):
+    """One that can call tools, under the same rule."""
+
+    def __init__(self, inner: ToolCallingModel, spending: Spending) -> None:
+        super().__init__(inner, spending)
+        self._talking = inner
+
+    async def turn(self, talk: Talk, choice: Choice) -> Turn:
+        """Raises DailyLimit, too."""
+        await self._spending.allow(choice.model or self.model)
+        turn = await self._talking.turn(talk, choice)
+        self._spending.add(turn.inference)
+        return turn
+
+
 class LimitedEmbedder:
     """An embedder that is asked only while there is money left."""
 
@@ -136,6 +156,23 @@ class LimitedEmbedder:
         embedded = await self._inner.embed(texts)
         self._spending.add(embedded.inference)
         return embedded
+
+
+class LimitedRouter:
+    """A router that is asked only while there is money left."""
+
+    def __init__(self, inner: Router, spending: Spending) -> None:
+        self.model = inner.model
+        self._inner = inner
+        self._spending = spending
+
+    async def pick_route(self, question: str, context: str, description: str) -> Reply[Picked]:
+        """Raises DailyLimit, too."""
+        await self._spending.allow(self.model)
+        reply = await self._inner.pick_route(question, context, description)
+        for inference in reply.inferences:
+            self._spending.add(inference)
+        return reply
 
 
 class LimitedDecisions:

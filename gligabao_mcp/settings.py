@@ -163,10 +163,20 @@ def _from_file(file: Path, *, required: bool) -> dict[str, _Stated]:
         return {}
     except ValueError as error:
         raise InvalidRequest(f"{file} can't be read as TOML: {error}") from None
+    read = _flat(read)
     if unknown := sorted(read.keys() - Config.model_fields.keys()):
         known = ", ".join(Config.model_fields)
         raise InvalidRequest(f"{file} has unknown settings: {', '.join(unknown)}; the settings are {known}")
     return {name: _Stated(value, f"file {file}") for name, value in read.items() if _is_given(name, value)}
+
+
+def _flat(read: Mapping[str, object]) -> dict[str, object]:
+    """The settings of the table `[ask]` under their full names: `model` there is ask_model."""
+    table = read.get("ask")
+    if not isinstance(table, dict):
+        return dict(read)
+    of_ask = {f"ask_{name}": value for name, value in cast("dict[str, object]", table).items()}
+    return {**{name: value for name, value in read.items() if name != "ask"}, **of_ask}
 
 
 def _is_list(field: FieldInfo) -> bool:

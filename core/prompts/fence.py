@@ -9,11 +9,16 @@ TAGS = (
     "candidates",
     "current_time",
     "graph",
+    "kind",
     "messages",
     "new_facts",
+    "notes",
+    "picked",
     "question",
+    "records",
     "reference_time",
     "text",
+    "today",
     "weekday",
 )
 _OURS = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(TAGS)})\b)", re.IGNORECASE)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, cast
 from core.config import DEFAULT_MODEL
 from core.inferences import Choice, Inference, Reasoning, Usage
 from core.ports import Completion, Prompt
+from core.talk import Talk, Turn
+from gligabao_mcp.providers.anthropic_talk import messages_of, system_blocks, tools_of, turn_of
 from gligabao_mcp.providers.failing import Gate, Refusal, Unusable, reading
 from gligabao_mcp.providers.importing import imported
 from gligabao_mcp.providers.thinking import STYLES, Style, Thinking, thinking
@@ -61,6 +63,16 @@ class AnthropicModel:
         )
         return replace(completion, inference=replace(completion.inference, latency_ms=latency_ms))
 
+    async def turn(self, talk: Talk, choice: Choice) -> Turn:
+        """The model's next turn. It is never forced to call a tool: newer models refuse that."""
+        await self.warm()
+        model = choice.model or self.model
+        plan = thinking(model, choice.reasoning, self._styles)
+        turn, latency_ms = await self._gate.call(
+            lambda: self._send_talk(talk, model, plan), _refusal, model=model, reasoning=plan.level
+        )
+        return replace(turn, inference=replace(turn.inference, latency_ms=latency_ms))
+
     async def warm(self) -> None:
         """Gets the slow part of the first call over with."""
         await imported("anthropic")
@@ -107,6 +119,29 @@ class AnthropicModel:
             raise Unusable
         with reading():
             return _completion(message, model, plan.level)
+
+    async def _send_talk(self, talk: Talk, model: str, plan: Thinking) -> Turn:
+        from anthropic import omit
+        from anthropic.types import Message
+
+        message = cast(
+            "object",
+            await self._connected().messages.create(
+                model=model,
+                max_tokens=talk.max_tokens + plan.room,
+                system=system_blocks(talk),
+                messages=messages_of(talk),
+                tools=tools_of(talk),
+                tool_choice={"type": "auto"},
+                thinking=cast("ThinkingConfigParam", dict(plan.thinking)) if plan.thinking else omit,
+                output_config={"effort": plan.effort} if plan.effort else omit,
+            ),
+        )
+        if not isinstance(message, Message):
+            raise Unusable
+        with reading():
+            completion = _completion(message, model, plan.level)
+            return turn_of(message, completion)
 
 
 def _content(prompt: Prompt) -> str | list[ContentBlockParam]:

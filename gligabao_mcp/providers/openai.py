@@ -11,11 +11,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
+from core.errors import ModelFailed
 from core.inferences import THINKING_TOKENS, Choice, Inference, Usage
 from core.ports import Completion, Embedded, Prompt
+from core.talk import CannotCallTools, Talk, Turn
 from core.tokens import count_tokens, lengths
 from gligabao_mcp.providers.failing import Gate, Refusal, Unusable, reading
 from gligabao_mcp.providers.importing import imported
+from gligabao_mcp.providers.openai_talk import messages_of, tools_of, turn_of
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -28,6 +31,7 @@ log = logging.getLogger(__name__)
 PROVIDER = "openai"
 KEY_SETTING = "OPENAI_API_KEY"
 OFFICIAL = "api.openai.com"
+NO_TOOLS = "it takes no tools"
 
 Rung = Literal["json_schema", "json_object", "none"]
 RUNGS: tuple[Rung, ...] = ("json_schema", "json_object", "none")
@@ -82,6 +86,21 @@ class OpenAIModel:
             _warn_if_cut(prompt, inference)
         return replace(completion, inference=inference)
 
+    async def turn(self, talk: Talk, choice: Choice) -> Turn:
+        """The model's next turn."""
+        await self.warm()
+        model = choice.model or self.model
+        level = choice.reasoning if self._takes_effort or self.official else "none"
+        try:
+            turn, latency_ms = await self._gate.call(
+                lambda: self._send_talk(talk, Choice(model, level)), _talk_refusal, model=model, reasoning=level
+            )
+        except ModelFailed as failure:
+            if NO_TOOLS in failure.message:
+                raise CannotCallTools(failure.message, inferences=failure.inferences) from None
+            raise
+        return replace(turn, inference=replace(turn.inference, latency_ms=latency_ms))
+
     async def warm(self) -> None:
         """Gets the slow part of the first call over with."""
         await imported("openai", "toktok")
@@ -89,6 +108,27 @@ class OpenAIModel:
     async def aclose(self) -> None:
         """Closes the connections."""
         await self._connection.aclose()
+
+    async def _send_talk(self, talk: Talk, choice: Choice) -> Turn:
+        from openai import omit
+        from openai.types.chat import ChatCompletion
+
+        limit = talk.max_tokens + THINKING_TOKENS[choice.reasoning]
+        completion = cast(
+            "object",
+            await self._connection.client().chat.completions.create(
+                model=choice.model,
+                messages=messages_of(talk),
+                tools=tools_of(talk),
+                max_tokens=omit if self.official else limit,
+                max_completion_tokens=limit if self.official else omit,
+                reasoning_effort=omit if choice.reasoning == "none" else choice.reasoning,
+            ),
+        )
+        if not isinstance(completion, ChatCompletion):
+            raise Unusable
+        with reading():
+            return turn_of(completion.choices[0].message, _completion(completion, choice))
 
     async def _climb_down(self, prompt: Prompt, choice: Choice) -> Completion:
         """Asks in the strictest form first; a form that the server refuses is not tried again for that model."""
@@ -344,6 +384,14 @@ def _refusal(error: Exception) -> Refusal | None:
     if isinstance(error, APIConnectionError):
         return Refusal(0, "can't be reached")
     return Refusal(200, "answered in a form that can't be read") if isinstance(error, APIError) else None
+
+
+def _talk_refusal(error: Exception) -> Refusal | None:
+    """The same, where the server was offered tools: that it takes none is a matter of its model or its settings."""
+    refusal = _refusal(error)
+    if refusal is None or refusal.status not in (400, 404, 422, 501) or "tool" not in refusal.message.lower():
+        return refusal
+    return replace(refusal, status=400, message=f"{NO_TOOLS}: {refusal.message}")
 
 
 def _said(body: object) -> str:

@@ -13,14 +13,18 @@ from collections.abc import Mapping, Sequence
 from core.errors import ModelFailed
 from core.inferences import Choice, Inference, Usage
 from core.ports import Completion, Embedded, Prompt
+from core.talk import Talk, ToolCall, Turn
 
 ScriptedReply = str | Mapping[str, object] | Sequence[object] | Completion | Exception
+ScriptedTurn = str | Sequence[tuple[str, Mapping[str, object]]] | Turn | Exception
+"""Words, tool calls by name and arguments, a whole turn, or a failure."""
 
 
 class ScriptedModel:
     """A language model that gives the replies it was told to give, in order, and remembers what it was asked.
 
-    A dict or a list is sent as JSON, an exception is raised. With `always` it never runs out.
+    A dict or a list is sent as JSON, an exception is raised. With `always` it never runs out. In a talk with tools it
+    takes the turns it was given.
     """
 
     def __init__(self, *replies: ScriptedReply, model: str = "scripted-1", always: ScriptedReply | None = None) -> None:
@@ -29,6 +33,28 @@ class ScriptedModel:
         self.choices: list[Choice] = []
         self._replies: deque[ScriptedReply] = deque(replies)
         self._always = always
+        self.talks: list[Talk] = []
+        self._turns: deque[ScriptedTurn] = deque()
+
+    def turns(self, *turns: ScriptedTurn) -> None:
+        """Adds the turns that come next."""
+        self._turns.extend(turns)
+
+    async def turn(self, talk: Talk, choice: Choice) -> Turn:
+        """The next turn."""
+        self.talks.append(talk)
+        self.choices.append(choice)
+        if not self._turns:
+            raise AssertionError(f"no turn is scripted for this talk:\n{talk.messages[-1]}")
+        turn = self._turns.popleft()
+        if isinstance(turn, Exception):
+            raise turn
+        if isinstance(turn, Turn):
+            return turn
+        number = len(self.talks)
+        stated = () if isinstance(turn, str) else turn
+        calls = [ToolCall(f"call-{number}-{n}", name, arguments) for n, (name, arguments) in enumerate(stated)]
+        return Turn(turn if isinstance(turn, str) else "", calls, self._inference(choice), f"turn {number}")
 
     def replies(self, *replies: ScriptedReply) -> None:
         """Adds what comes next."""

@@ -6,10 +6,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from core.ask.ports import Picked
 from core.errors import ModelFailed
 from core.inferences import Usage
 from core.ports import Complexity
 from core.prices import PriceTable
+from core.prompts.route import KINDS
 from gligabao_mcp.providers.jev import Jev, first_bytes
 from tests.requirements import requirement
 from tests.wire import Said, Wire, complexity
@@ -24,6 +26,19 @@ async def jev(wire: Wire) -> AsyncIterator[Jev]:
     decide = Jev(api_key=KEY, base_url=wire.url)
     yield decide
     await decide.aclose()
+
+
+@requirement("ask.router")
+async def test_jev_picks_the_kind_of_a_question(wire: Wire, jev: Jev) -> None:
+    said = {"type": "choice", "choice": "history", "confidence": 0.9, "probabilities": {"history": 0.9, "lookup": 0.1}}
+    usage = {"input_tokens": 700, "output_tokens": 9}
+    wire.says(Said({"model": "jev-1.13.0", "answers": {"route": said}, "usage": usage}))
+    reply = await jev.pick_route("What changed since June?", "", "The graph has 3 classes.")
+    assert reply.value == Picked("history", 0.9, {"history": 0.9, "lookup": 0.1})
+    assert reply.inferences[0].usage == Usage(input=700, output=9)
+    (body,) = wire.bodies
+    assert body["state"] == "What changed since June?\n\nThe graph has 3 classes."
+    assert list(body["questions"]["route"]["criteria"]) == list(KINDS)
 
 
 async def failure(jev: Jev) -> ModelFailed:

@@ -10,6 +10,7 @@ import pytest
 from core.errors import ModelFailed
 from core.inferences import Choice
 from core.ports import Embedder, LanguageModel, Prompt
+from core.talk import Talk, Told, ToolCallingModel
 from gligabao_mcp.providers.scripted import HashEmbedder, ScriptedModel
 
 pytestmark = pytest.mark.anyio
@@ -38,6 +39,21 @@ async def test_an_exception_is_raised_and_an_empty_script_is_a_mistake_of_the_te
         await model.complete(PROMPT, Choice())
     with pytest.raises(AssertionError, match="no reply is scripted for this query prompt"):
         await model.complete(PROMPT, Choice())
+
+
+async def test_turns_come_in_order_and_talks_are_kept() -> None:
+    model = ScriptedModel()
+    model.turns("Looking.", [("sparql", {"query": "ASK {}"})], ModelFailed("no"))
+    kept: ToolCallingModel = model
+    talk = Talk((), [Told("Why?")], (), 100)
+    said, called = [await kept.turn(talk, Choice()) for _ in range(2)]
+    assert (said.text, said.calls) == ("Looking.", [])
+    assert [(call.name, call.arguments) for call in called.calls] == [("sparql", {"query": "ASK {}"})]
+    with pytest.raises(ModelFailed, match="no"):
+        await kept.turn(talk, Choice())
+    assert model.talks == [talk] * 3
+    with pytest.raises(AssertionError, match="no turn is scripted"):
+        await kept.turn(talk, Choice())
 
 
 async def test_always_answers_what_is_left() -> None:
