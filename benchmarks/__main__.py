@@ -5,7 +5,20 @@ from __future__ import annotations
 import subprocess
 import sys
 
-SCRIPTS = ("cold_start", "first_answer", "memory", "remember", "document", "retrieval", "export", "extraction", "soak")
+SCRIPTS = (
+    "cold_start",
+    "first_answer",
+    "memory",
+    "remember",
+    "document",
+    "retrieval",
+    "rdf_view",
+    "names",
+    "ask",
+    "export",
+    "extraction",
+    "soak",
+)
 
 if __name__ == "__main__":
     for script in SCRIPTS:

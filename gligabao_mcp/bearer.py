@@ -22,7 +22,7 @@ from gligabao_mcp.handle import CoreHandle
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9._:\[\]-]+")
 WELL_KNOWN = "/.well-known/"
 # What says nothing of anybody's memory, and what tells how to get in.
-OPEN_PATHS = ("/healthz", "/readyz", "/openapi.json")
+OPEN_PATHS = ("/healthz", "/readyz", "/openapi.json", "/version")
 
 
 def asks_for_tokens(config: Config) -> bool:
@@ -127,7 +127,7 @@ class TokenCheck:
         return user
 
     def _refused(self, error: Exception, connection: HTTPConnection) -> Response:
-        response = rest.answer(failure(error))
+        response = rest.answer(failure(error), connection.scope)
         if isinstance(error, Unauthorized):
             # Who sent nothing is not told that it was wrong (RFC 6750, 3.1).
             wrong = 'error="invalid_token", ' if "authorization" in connection.headers else ""

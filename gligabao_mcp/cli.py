@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import click
@@ -35,16 +36,31 @@ def main() -> NoReturn:
 
 # Commands of other files, which are imported when one of them is asked for.
 ELSEWHERE = {
+    "ask": "gligabao_mcp.graph_cli",
     "backup": "gligabao_mcp.upkeep",
     "doctor": "gligabao_mcp.upkeep",
     "export": "gligabao_mcp.transfer_cli",
     "import": "gligabao_mcp.transfer_cli",
     "install": "gligabao_mcp.install.command",
+    "load": "gligabao_mcp.graph_cli",
     "reextract": "gligabao_mcp.upkeep",
     "reindex": "gligabao_mcp.upkeep",
     "restore": "gligabao_mcp.upkeep",
     "token": "gligabao_mcp.token_cli",
     "trajectory": "gligabao_mcp.trajectories",
+}
+
+
+# How the help groups them; whatever is not named here is upkeep.
+SECTIONS: Mapping[str, Sequence[str]] = {
+    "Remember and recall": ("remember", "query", "run", "runs", "demo"),
+    "Ask the graph": ("ask", "names", "describe", "sparql", "compare", "commit-at", "load"),
+    "Show what is stored": (
+        *("status", "datasets", "sessions", "session", "artifacts", "artifact", "entities", "entity"),
+        *("edges", "edge", "tombstones"),
+    ),
+    "Change and forget": ("correct", "merge", "forget", "undo", "purge"),
+    "Serve": ("serve", "stdio", "install", "token"),
 }
 
 
@@ -67,13 +83,21 @@ class Commands(click.Group):
     for, or one that is not of this file: `gligabao stdio` starts without it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from gligabao_mcp.operation_commands import command_name
-        from gligabao_mcp.operations import OPERATIONS
+        from gligabao_mcp.operation_commands import commands
 
-        return sorted({*self.commands, *ELSEWHERE, *map(command_name, OPERATIONS)})
+        return sorted({*self.commands, *ELSEWHERE, *commands()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return super().get_command(ctx, cmd_name) or _command_elsewhere(cmd_name) or _command_of(cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        listed = self.list_commands(ctx)
+        named = {name for names in SECTIONS.values() for name in names}
+        for title, names in {**SECTIONS, "Upkeep": [name for name in listed if name not in named]}.items():
+            commands = [(name, self.get_command(ctx, name)) for name in names]
+            width = formatter.width - 6 - max(map(len, listed))
+            with formatter.section(title):
+                formatter.write_dl([(name, one.get_short_help_str(width)) for name, one in commands if one])
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

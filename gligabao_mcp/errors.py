@@ -33,6 +33,8 @@ class Numbers:
     exit_code: int
     meaning: str
     mcp_success: bool = False
+    heals: bool = False
+    """The same call may well be answered some seconds later."""
 
 
 TABLE: Mapping[str, Numbers] = {
@@ -48,28 +50,36 @@ TABLE: Mapping[str, Numbers] = {
     "conflict": Numbers(409, 1, "Other writers kept changing the same facts; nothing was stored."),
     "too_large": Numbers(413, 2, "The request body is over the limit of its route."),
     "host_refused": Numbers(421, 1, "The Host header is no name of this server (setting allowed_hosts)."),
-    "rate_limited": Numbers(429, 1, "Too many requests of one caller (setting rate_limit_per_minute); come back."),
+    "rate_limited": Numbers(
+        429, 1, "Too many requests of one caller (setting rate_limit_per_minute); come back.", heals=True
+    ),
     "invalid_ask_request": Numbers(400, 2, "A field of a question is outside its limits; `param` names it."),
     "invalid_rewrite_profile": Numbers(400, 2, "A profile is outside its limits, or an example of it is no query."),
     "no_embedding": Numbers(400, 2, "The query searches by meaning, and no class of the graph can be searched so."),
     "query_timeout": Numbers(408, 1, "The query ran to its deadline and was stopped."),
     "query_too_large": Numbers(400, 1, "The query needs more memory than one may have, and was stopped."),
     "idempotency_conflict": Numbers(409, 1, "The idempotency key was used for another request."),
-    "read_your_writes_pending": Numbers(429, 1, "What was written is not to be read there yet; come back."),
+    "read_your_writes_pending": Numbers(429, 1, "What was written is not to be read there yet; come back.", heals=True),
     "rewrite_limit": Numbers(429, 1, "The questions of this UTC day are asked."),
     "rewrite_model_unavailable": Numbers(503, 1, "No model answers questions: none is set, or it failed twice."),
-    "queries_unavailable": Numbers(503, 1, "The process that answers queries could not be started."),
+    "queries_unavailable": Numbers(503, 1, "The process that answers queries could not be started.", heals=True),
     "daily_limit": Numbers(429, 1, "The daily spend limit is reached; no paid model call is made until midnight UTC."),
     "model_failed": Numbers(502, 1, "A model call failed or gave nothing usable; nothing was stored."),
-    "upstream_overloaded": Numbers(502, 1, "The model provider is overloaded for now; send the same again later."),
+    "upstream_overloaded": Numbers(
+        502, 1, "The model provider is overloaded for now; send the same again later.", heals=True
+    ),
     "vectors_pending": Numbers(502, 1, "The facts are saved; their vectors are written later by themselves.", True),
     "not_configured": Numbers(503, 1, "The operation needs a provider that the server was not given."),
-    "storage_busy": Numbers(503, 1, "Another process holds the database; nothing was stored, send the same again."),
+    "storage_busy": Numbers(
+        503, 1, "Another process holds the database; nothing was stored, send the same again.", heals=True
+    ),
     "storage_gone": Numbers(
         503, 1, "The database file was deleted, moved or replaced while it was in use; nothing was stored."
     ),
-    "queue_full": Numbers(503, 1, "Too many calls wait for their turn; nothing was stored, send the same again later."),
-    "shutting_down": Numbers(503, 1, "The server is shutting down; send the same again when it is back."),
+    "queue_full": Numbers(
+        503, 1, "Too many calls wait for their turn; nothing was stored, send the same again later.", heals=True
+    ),
+    "shutting_down": Numbers(503, 1, "The server is shutting down; send the same again when it is back.", heals=True),
     "newer_database": Numbers(503, 1, "The database was written by a newer release."),
     INTERNAL: Numbers(500, 70, "Something unforeseen; the log of the server has its trace."),
 }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any, TypeVar
 
+from core.ask.events import Event
 from core.core import Core
 from core.errors import ShuttingDown
 from core.progress import Watcher, watched_by
@@ -15,7 +16,7 @@ from core.requests import Request, Response
 from gligabao_mcp.errors import log_unforeseen
 from gligabao_mcp.joining import Call, SharedRun, SharedRuns, call_of
 from gligabao_mcp.operation import Operation
-from gligabao_mcp.operations import Parsed, execute
+from gligabao_mcp.operations import Parsed, execute, execute_in_steps
 
 Req = TypeVar("Req", bound=Request)
 Res = TypeVar("Res", bound=Response)
@@ -77,6 +78,14 @@ class CoreHandle:
         """
         with self._called():
             return await self._run(operation, parsed, minted_session, patience, watcher)
+
+    async def stream(
+        self, operation: Operation[Req, Res], parsed: Parsed[Req], told: Callable[[Event], None]
+    ) -> dict[str, Any]:
+        """The response body of an operation that answers step by step; each of its events is told. A caller that goes
+        stops it."""
+        with self._called():
+            return await execute_in_steps(operation, await self.core(), parsed, told)
 
     @contextmanager
     def _called(self) -> Generator[None]:

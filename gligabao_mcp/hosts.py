@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from core.config import Config
@@ -36,8 +35,12 @@ CORS_HEADERS = (
     *("Accept", "Authorization", "Content-Type", "Last-Event-ID"),
     *("Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name"),
     *("Gligabao-Session-Id", "Gligabao-User-Id"),
+    *("Idempotency-Key", "Lbb-Version"),
 )
-CORS_EXPOSED = ("Mcp-Session-Id", "WWW-Authenticate", "Retry-After", "Content-Disposition")
+CORS_EXPOSED = (
+    *("Mcp-Session-Id", "WWW-Authenticate", "Retry-After", "Content-Disposition"),
+    *("X-Request-Id", "Lbb-Version"),
+)
 
 
 class Admission:
@@ -81,12 +84,12 @@ class AdmissionCheck:
         self._logged: set[tuple[str, str]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and (refusal := self._refusal(Headers(scope=scope))):
-            await refusal(scope, receive, send)
+        if scope["type"] == "http" and (refused := self._refusal(Headers(scope=scope))):
+            await rest.answer(refused, scope)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
-    def _refusal(self, headers: Headers) -> Response | None:
+    def _refusal(self, headers: Headers) -> Failure | None:
         # Joined as one that comes several times may be: no list of names is a name.
         host, origin = (", ".join(headers.getlist(name)).lower() for name in ("host", "origin"))
         if not self._admission.of_host(host):
@@ -95,12 +98,12 @@ class AdmissionCheck:
             return self._refused("origin_refused", "Origin", "names no page that is let in", "allowed_origins", origin)
         return None
 
-    def _refused(self, code: str, header: str, wrong: str, setting: str, value: str) -> Response:
+    def _refused(self, code: str, header: str, wrong: str, setting: str, value: str) -> Failure:
         text = f"the {header} header {wrong}; if it should be let in, add it to the setting {setting}"
         if (header, value) not in self._logged and len(self._logged) < MAX_LOGGED:
             self._logged.add((header, value))
             logger.warning("refused a request: %s (sent: %s)", text, ascii(value[:100]))
-        return rest.answer(Failure(code, text))
+        return Failure(code, text)
 
 
 def cors(config: Config) -> list[Middleware]:
@@ -112,7 +115,7 @@ def cors(config: Config) -> list[Middleware]:
         Middleware(
             CORSMiddleware,
             allow_origin_regex=pages.pattern,
-            allow_methods=("GET", "POST", "DELETE"),
+            allow_methods=("GET", "POST", "PUT", "DELETE"),
             allow_headers=CORS_HEADERS,
             expose_headers=CORS_EXPOSED,
             allow_private_network=True,

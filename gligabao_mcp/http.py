@@ -22,7 +22,9 @@ from gligabao_mcp.addresses import is_loopback
 from gligabao_mcp.bearer import Resource, TokenCheck, asks_for_tokens
 from gligabao_mcp.bodies import CleanBody
 from gligabao_mcp.endings import QuietEnd
+from gligabao_mcp.envelope import GraphHeaders
 from gligabao_mcp.errors import failure
+from gligabao_mcp.graph_rest import graph_routes
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.hosts import Admission, AdmissionCheck, cors
 from gligabao_mcp.mcp_door.server import create_mcp_server
@@ -65,6 +67,7 @@ def create_app(
 
     routes = [
         *rest.routes(handle, admin=is_open(config.admin, config)),
+        *graph_routes(handle, config),
         *transfer_routes(handle, config),
         *_plain_routes(handle, config),
         *_mcp_routes(mcp),
@@ -92,7 +95,7 @@ def create_app(
 
 def _checks(handle: CoreHandle, config: Config, resource: Resource) -> list[Middleware]:
     """What every request has to pass, in this order, whichever route it is for."""
-    checks = [Middleware(AdmissionCheck, admission=Admission(config)), *cors(config)]
+    checks = [Middleware(GraphHeaders), Middleware(AdmissionCheck, admission=Admission(config)), *cors(config)]
     if asks_for_tokens(config):
         checks.append(Middleware(TokenCheck, handle=handle, resource=resource))
     if per_minute := limit_of(config):
@@ -122,12 +125,12 @@ def _plain_routes(handle: CoreHandle, config: Config) -> list[Route]:
     async def healthz(_request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    async def readyz(_request: Request) -> Response:
+    async def readyz(request: Request) -> Response:
         try:
             core = await handle.core()
             await core.graph.dataset_names(config.user_id)  # one small read proves that the database answers
         except Exception as error:
-            return rest.answer(failure(error), 503)
+            return rest.answer(failure(error), request.scope, 503)
         return JSONResponse({"status": "ready"})
 
     async def openapi(_request: Request) -> Response:

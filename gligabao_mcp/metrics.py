@@ -121,7 +121,7 @@ def route(metrics: Metrics, handle: CoreHandle) -> Route:
                 caller.needs("admin")
             text = await metrics.text(handle)
         except Exception as error:
-            return rest.answer(failure(error))
+            return rest.answer(failure(error), request.scope)
         return Response(text, headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
 
     return Route("/metrics", endpoint, name="metrics")

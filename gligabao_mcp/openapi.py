@@ -11,29 +11,33 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from core.access import AccessScope
-from gligabao_mcp import __version__, transfer
+from gligabao_mcp import __version__, graph_openapi, transfer
 from gligabao_mcp.bearer import WELL_KNOWN
 from gligabao_mcp.callers import scope_of
 from gligabao_mcp.errors import TABLE
+from gligabao_mcp.every_operation import EVERY
+from gligabao_mcp.graph_operations import GRAPH_OPERATIONS
 from gligabao_mcp.operation import Operation
-from gligabao_mcp.operations import OPERATIONS
 
 _TOKEN = (
     "Asked for where the setting `tokens` says so. The user comes from the token: `user_id` may be left out, and "
     "another user is refused with 403."
 )
 _REF = "#/components/schemas/{model}"
+# The envelopes of failures: of the memory, and of a graph.
+ERROR, GRAPH_ERROR = "Error", "GraphError"
 
 
 @cache
 def document() -> dict[str, Any]:
     """OpenAPI 3.1: every operation, health, metrics, and every failure with what it means."""
     models = [
-        *((operation.request, "validation") for operation in OPERATIONS),
-        *((model, "serialization") for operation in OPERATIONS for model in (operation.response, *operation.others)),
+        *((operation.request, "validation") for operation in EVERY if not operation.body_field),
+        *((model, "serialization") for operation in EVERY for model in (operation.response, *operation.others)),
         *transfer.MODELS,
     ]
     _, definitions = models_json_schema(models, ref_template=_REF)  # pyright: ignore[reportArgumentType]
+    graph_openapi.without_user(definitions["$defs"], GRAPH_OPERATIONS)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -47,10 +51,16 @@ def document() -> dict[str, Any]:
             "/healthz": {"get": _health("healthz", "The process runs.")},
             "/readyz": {"get": _health("readyz", "The database is open and answers.")},
             "/metrics": {"get": _metrics()},
+            "/version": {"get": graph_openapi.version()},
             f"{WELL_KNOWN}oauth-protected-resource/v1/gb/mcp": {"get": _metadata()},
         },
         "components": {
-            "schemas": {**definitions["$defs"], "Error": _error_schema()},
+            "schemas": {
+                **definitions["$defs"],
+                ERROR: _error_schema(),
+                GRAPH_ERROR: graph_openapi.error_schema(),
+            },
+            "responses": {**_failure_responses(ERROR), **_failure_responses(GRAPH_ERROR)},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "description": _TOKEN}},
         },
     }
@@ -58,10 +68,20 @@ def document() -> dict[str, Any]:
 
 def _paths() -> dict[str, Any]:
     paths: dict[str, Any] = {}
-    for operation in OPERATIONS:
-        described = _get(operation) if operation.method == "GET" else _post(operation)
+    for operation in EVERY:
+        described = _of_graph(operation) if operation.of_graph else _of_memory(operation)
         paths.setdefault(operation.path, {})[operation.method.lower()] = described
     return paths
+
+
+def _of_memory(operation: Operation[Any, Any]) -> dict[str, Any]:
+    return _get(operation) if operation.method == "GET" else _post(operation)
+
+
+def _of_graph(operation: Operation[Any, Any]) -> dict[str, Any]:
+    failures = _failures(GRAPH_ERROR)
+    shown = graph_openapi.described(operation, _parameters, _json, failures)
+    return {**shown, "security": security(scope_of(operation))}
 
 
 def _get(operation: Operation[Any, Any]) -> dict[str, Any]:
@@ -129,15 +149,25 @@ def _done(operation: Operation[Any, Any]) -> dict[str, Any]:
     return done
 
 
-def _failures() -> dict[str, Any]:
-    meanings: dict[int, list[str]] = {}
-    for code, numbers in TABLE.items():
-        if numbers.status != HTTPStatus.METHOD_NOT_ALLOWED:
-            meanings.setdefault(numbers.status, []).append(f"`{code}`: {numbers.meaning}")
+def _failures(envelope: str = ERROR) -> dict[str, Any]:
+    """Every failure by its status, told once for all operations (_failure_responses)."""
+    return {status: {"$ref": f"#/components/responses/{envelope}{status}"} for status in _meanings()}
+
+
+def _failure_responses(envelope: str) -> dict[str, Any]:
+    """What the failures of each status mean, in one of the two envelopes."""
     return {
-        str(status): {"description": "\n".join(meanings[status]), "content": _json("Error")}
-        for status in sorted(meanings)
+        f"{envelope}{status}": {"description": "\n".join(meanings), "content": _json(envelope)}
+        for status, meanings in _meanings().items()
     }
+
+
+def _meanings() -> dict[str, list[str]]:
+    meanings: dict[str, list[str]] = {}
+    for code, numbers in sorted(TABLE.items(), key=lambda row: row[1].status):
+        if numbers.status != HTTPStatus.METHOD_NOT_ALLOWED:
+            meanings.setdefault(str(numbers.status), []).append(f"`{code}`: {numbers.meaning}")
+    return meanings
 
 
 def _health(name: str, meaning: str) -> dict[str, Any]:

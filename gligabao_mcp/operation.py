@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from core.core import Core
 from core.requests import KIB, Request, Response
+
+if TYPE_CHECKING:
+    from core.ask.events import Event
 
 Req = TypeVar("Req", bound=Request)
 Res = TypeVar("Res", bound=Response)
@@ -28,6 +31,9 @@ class Tool:
     """The fields of its answers that are worth theirs."""
     profile: Literal["default", "full"] = "default"
     """full: only where the setting `tools` asks for all of them."""
+    choose: Callable[[Mapping[str, Any]], tuple[Operation[Any, Any], dict[str, Any]]] | None = None
+    """Of a tool that stands for several operations: the one that these arguments mean, and the arguments for it. Raises
+    InvalidRequest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +43,7 @@ class Operation(Generic[Req, Res]):
     name: str  # written out: renaming the function must not rename a tool
     title: str
     command: str = ""
-    """What the command line calls it, where that is not its name."""
+    """What the command line calls it, where that is not its name. One of a graph is a command where it has this."""
     handler: Callable[[Core, Req], Awaitable[Response]]
     request: type[Req]
     response: type[Res]
@@ -54,6 +60,18 @@ class Operation(Generic[Req, Res]):
     parameters are fields too, the user may be left out, and failures come as `{"error": {"code", "message", ...}}`."""
     refused_as: str = "invalid_request"
     """The code of a known field outside its limits."""
+    removed: tuple[str, ...] = ()
+    """Fields that it took once: refused with that code, too."""
+    body_field: str = ""
+    """The field that takes the body as it is, where that is no JSON; all others are parameters. It is a text, or a
+    core.uploads.Document: a file of at most the setting max_import_bytes."""
+    media_types: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]], hash=False)
+    """The content types of such a body, each with the fields that it stands for where they are not given."""
+    says_nothing: bool = False
+    """Over HTTP the answer is an empty body."""
+    events: Callable[[Core, Req], AsyncGenerator[Event]] | None = None
+    """Its answer step by step, for clients that accept text/event-stream. The last event is `done`, with the response
+    body. What it raises before the first is answered like any failure. It is closed when the client goes."""
     max_bytes: int = 64 * KIB
     reads_only: bool
     destroys: bool = False
@@ -77,8 +95,9 @@ class Operation(Generic[Req, Res]):
 
     @property
     def observed(self) -> bool:
-        """Whether each call of it is an event: where it changes something, and where a model calls it."""
-        return not self.reads_only or self.tool is not None
+        """Whether each call of it is an event: where it changes something, and where a model has a part in it. Of any
+        other those are that come through a tool."""
+        return not self.reads_only or self.tool is not None or self.events is not None
 
     @property
     def path_fields(self) -> tuple[str, ...]:

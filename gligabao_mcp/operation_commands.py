@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import click
 
@@ -31,8 +31,16 @@ if TYPE_CHECKING:
 DRAIN_SECONDS = 30.0
 # The name of the open database: known once it is open. On the command line --db is the setting that says which one.
 KNOWN_WHEN_OPEN = "db"
+# How the fields are described that change nothing.
+NEEDLESS = ("Not available", "Taken from clients")
 # What only another door can tell.
 TOLD_BY_DOORS = "session_source"
+# What clients say of a read that may come too early: on the command line what is written is there.
+OF_THE_WIRE = ("consistency", "min_indexed_seq")
+
+
+Answering = Callable[[Operation[Any, Any], dict[str, Any], Config], Awaitable[dict[str, Any]]]
+"""Makes the response body from the fields of a request."""
 
 
 class OperationCommand(SettingsCommand):
@@ -40,16 +48,16 @@ class OperationCommand(SettingsCommand):
 
     def __init__(self, operation: Operation[Any, Any]) -> None:
         super().__init__(command_name(operation), help=operation.summary)
-        self._operation = operation
+        self.operation = operation
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         if not self.params:
-            with_settings(*SERVED, *_fields(self._operation))(self)
-            self.params = [*_operation_params(self._operation), *self.params]
+            with_settings(*SERVED, *_fields(self.operation))(self)
+            self.params = [*_operation_params(self.operation), *self.params]
         return super().get_params(ctx)
 
     def invoke(self, ctx: click.Context) -> None:
-        _call(self._operation, ctx.params)
+        call(self.operation, ctx.params, answered)
 
 
 def command_name(operation: Operation[Any, Any]) -> str:
@@ -57,9 +65,19 @@ def command_name(operation: Operation[Any, Any]) -> str:
     return operation.command or operation.name.replace("_", "-")
 
 
+def commands() -> dict[str, Operation[Any, Any]]:
+    """The operations that are commands, by what they are called. Those of a graph are so many that only what a person
+    types has one: the others are called over REST."""
+    from gligabao_mcp.graph_operations import GRAPH_OPERATIONS
+
+    return {command_name(row): row for row in (*OPERATIONS, *GRAPH_OPERATIONS) if row.command or not row.of_graph}
+
+
 def operation_command(name: str) -> click.Command | None:
     """The command of that name; None where no operation is called so."""
-    return next((OperationCommand(row) for row in OPERATIONS if command_name(row) == name), None)
+    of_memory = {command_name(row): row for row in OPERATIONS}
+    row = of_memory.get(name) or commands().get(name)
+    return OperationCommand(row) if row else None
 
 
 def _fields(operation: Operation[Any, Any]) -> dict[str, FieldInfo]:
@@ -67,7 +85,7 @@ def _fields(operation: Operation[Any, Any]) -> dict[str, FieldInfo]:
     return {
         name: field
         for name, field in operation.request.model_fields.items()
-        if name not in (KNOWN_WHEN_OPEN, TOLD_BY_DOORS)
+        if name not in (KNOWN_WHEN_OPEN, TOLD_BY_DOORS, *OF_THE_WIRE)
     }
 
 
@@ -86,7 +104,7 @@ def _operation_params(operation: Operation[Any, Any]) -> list[click.Parameter]:
 
 
 def _option(name: str, field: FieldInfo, *, is_file: bool = False) -> click.Option:
-    hidden = (field.description or "").startswith("Not available")
+    hidden = (field.description or "").startswith(NEEDLESS)
     if bool in (field.annotation, *get_args(field.annotation)):
         return click.Option(
             [f"{flag(name)}/--no-{flag(name)[2:]}"], default=None, help=field.description, hidden=hidden
@@ -98,10 +116,11 @@ def _option(name: str, field: FieldInfo, *, is_file: bool = False) -> click.Opti
 def _is_structured(field: FieldInfo) -> bool:
     """Whether it holds a list or an object, which a flag says as JSON."""
     models = (part for part in get_args(field.annotation) if hasattr(part, "model_fields"))
-    return any(word in str(field.annotation) for word in ("list[", "dict[")) or any(models)
+    return any(word in str(field.annotation) for word in ("list[", "tuple[", "dict[")) or any(models)
 
 
-def _call(operation: Operation[Any, Any], given: dict[str, Any]) -> None:
+def call(operation: Operation[Any, Any], given: dict[str, Any], answering: Answering) -> None:
+    """Reads the flags of a command, has it answered, and prints that."""
     as_json, file = given.pop("as_json"), given.pop("file", None)
     with failures_told(as_json):
         fields = _fields(operation)
@@ -112,7 +131,7 @@ def _call(operation: Operation[Any, Any], given: dict[str, Any]) -> None:
             payload[operation.main_field] = _text(operation, payload, file)
         if "user_id" in fields and not operation.admin:
             payload["user_id"] = payload.get("user_id") or settings.config.user_id
-        body = run_async(_execute, operation, payload, settings.config)
+        body = run_async(answering, operation, payload, settings.config)
         if as_json:
             echo_json(body)
         else:
@@ -121,7 +140,8 @@ def _call(operation: Operation[Any, Any], given: dict[str, Any]) -> None:
             click.echo(show(operation.name, body))
 
 
-async def _execute(operation: Operation[Any, Any], payload: dict[str, Any], config: Config) -> dict[str, Any]:
+async def answered(operation: Operation[Any, Any], payload: dict[str, Any], config: Config) -> dict[str, Any]:
+    """The response body, on a memory that is opened for this call."""
     from dataclasses import replace
 
     from gligabao_mcp.operations import execute, parse
@@ -208,7 +228,8 @@ def _utf8(text: bytes) -> str:
 
 
 def _read_flag(field: FieldInfo, value: Any) -> Any:
-    """What a flag says: a list or an object is read as JSON; what is no JSON stays what it is."""
+    """What a flag says: a list or an object is read as JSON. What is no JSON is the one item of a list of texts, and
+    else stays what it is."""
     import json
 
     if not isinstance(value, str):
@@ -217,4 +238,6 @@ def _read_flag(field: FieldInfo, value: Any) -> Any:
     if _is_structured(field):
         with contextlib.suppress(ValueError):
             return json.loads(value)
+        if get_origin(field.annotation) in (list, tuple):
+            return [value]
     return value

@@ -1,13 +1,18 @@
-"""The table of operations: every door (REST, MCP, command line, OpenAPI) is generated from these rows."""
+"""The table of operations on a memory: every door (REST, MCP, command line, OpenAPI) is generated from these rows.
+
+Those on its graphs are in graph_operations.py, the whole is every_operation.py.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic import ValidationError
 
+from core.ask.events import Event
 from core.browse.artifacts import ArtifactList, ArtifactRequest, ArtifactResponse, ArtifactsRequest, artifact, artifacts
 from core.browse.browse import BrowseRequest, BrowseResponse, browse
 from core.browse.datasets import DatasetsRequest, DatasetsResponse, datasets
@@ -17,6 +22,7 @@ from core.browse.sessions import SessionRequest, SessionResponse, SessionsReques
 from core.core import Core
 from core.costs import CostsRequest, CostsResponse, costs
 from core.errors import InvalidRequest
+from core.events import tool_called
 from core.forget.correct import CorrectRequest, CorrectResponse, correct
 from core.forget.forget import ForgetRequest, ForgetResponse, forget
 from core.forget.merge import MergeRequest, MergeResponse, merge
@@ -32,7 +38,6 @@ from core.remember.runs import RunRequest, RunResponse, RunsRequest, RunsRespons
 from core.requests import MIB, Request, Response
 from core.text import clean
 from gligabao_mcp.errors import invalid
-from gligabao_mcp.graph_operations import GRAPH_OPERATIONS
 from gligabao_mcp.operation import Operation, Tool
 
 Req = TypeVar("Req", bound=Request)
@@ -335,7 +340,6 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     MERGE,
     CORRECT,
     *BROWSE,
-    *GRAPH_OPERATIONS,
 )
 
 # For models alone: to them it is one tool, to everybody else the operations of BROWSE.
@@ -389,11 +393,25 @@ def parse(operation: Operation[Req, Res], payload: object, *, named: Sequence[st
 
 async def execute(operation: Operation[Req, Res], core: Core, parsed: Parsed[Req]) -> dict[str, Any]:
     """The response body; the warnings of an operation that stores something say what was changed in the request."""
-    if not operation.observed:
+    if not (operation.observed or tool_called()):
         return await _answer(operation, core, parsed)
     with observed(core, operation.name, parsed.request) as seen:
         seen.body = body = await _answer(operation, core, parsed)
         seen.later = operation.is_accepted(body)  # its run tells when it has ended
+    return body
+
+
+async def execute_in_steps(
+    operation: Operation[Req, Res], core: Core, parsed: Parsed[Req], told: Callable[[Event], None]
+) -> dict[str, Any]:
+    """The response body of an operation that has events, each of which is told; the last one holds the body."""
+    assert operation.events is not None
+    body: dict[str, Any] = {}
+    with observed(core, operation.name, parsed.request) as seen:
+        async with aclosing(operation.events(core, parsed.request)) as events:
+            async for event in events:
+                seen.body = body = event.data
+                told(event)
     return body
 
 

@@ -66,7 +66,7 @@ class RateCheck:
             return
         text = f"more than {self._per_minute} requests in a minute; send the same again later"
         refusal = failure(RateLimited(text, retry_after=math.ceil(wait)))
-        await rest.answer(refusal)(scope, receive, send)
+        await rest.answer(refusal, scope)(scope, receive, send)
 
 
 def _caller(scope: Scope) -> str:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 def show(operation: str, body: Mapping[str, Any]) -> str:
     """A response in plain words."""
-    from gligabao_mcp.report_browse import SHOWN  # which is built on what is below
+    from gligabao_mcp import report_browse, report_graph  # which are built on what is below
 
-    shown = _SHOWN.get(operation) or SHOWN.get(operation)
+    shown = {**_SHOWN, **report_browse.SHOWN, **report_graph.SHOWN}.get(operation)
     return shown(body) if shown else _plain(body)
 
 

@@ -31,7 +31,7 @@ def _sessions(body: Body) -> str:
     heads = ("session", "artifacts", "entities", "facts", "first", "last")
     rows = [
         (
-            _line(item["session_id"]),
+            line(item["session_id"]),
             *(str(item[name]) for name in ("artifacts", "entities", "edges")),
             day(item["first_at"]),
             day(item["last_at"]),
@@ -43,13 +43,13 @@ def _sessions(body: Body) -> str:
 
 def _session(body: Body) -> str:
     when = f"{day(body['first_at'])} to {day(body['last_at'])}"
-    head = f"Session {_line(body['session_id'])}, {when}: {body['entities']} entities, {body['edges']} facts"
+    head = f"Session {line(body['session_id'])}, {when}: {body['entities']} entities, {body['edges']} facts"
     return f"{head}\n\n{_artifacts(body['artifacts'])}"
 
 
 def _artifacts(body: Body) -> str:
     rows = [
-        (f"[{item['id']}]", day(item["valid_at"]), item["kind"], _line(item.get("session_id", "-")), _said(item))
+        (f"[{item['id']}]", day(item["valid_at"]), item["kind"], line(item.get("session_id", "-")), _said(item))
         for item in body["items"]
     ]
     return _table("Artifacts", ("id", "date", "kind", "session", "text"), rows, body)
@@ -57,19 +57,19 @@ def _artifacts(body: Body) -> str:
 
 def _said(item: Body) -> str:
     speaker = f"{item['speaker']}: " if item.get("speaker") else ""
-    return _line(f"{speaker}{item['excerpt']}")
+    return line(f"{speaker}{item['excerpt']}")
 
 
 def _artifact(body: Body) -> str:
     known = ("parent_id", "chunk_index", "session_id", "speaker", "message_id", "remember_run_id", "model_id")
-    fields = [(name.replace("_", " "), _line(str(body[name]))) for name in known if name in body]
+    fields = [(name.replace("_", " "), line(str(body[name]))) for name in known if name in body]
     times = [("date", day(body["valid_at"])), ("stored", day(body["created_at"]))]
-    image = [(name.replace("_", " "), _line(str(value))) for name, value in body.get("image", {}).items()]
+    image = [(name.replace("_", " "), line(str(value))) for name, value in body.get("image", {}).items()]
     chunks = [
-        (f"[{chunk['id']}]", f"{chunk['start_offset']}-{chunk['end_offset']}", _line(chunk.get("summary", "-")))
+        (f"[{chunk['id']}]", f"{chunk['start_offset']}-{chunk['end_offset']}", line(chunk.get("summary", "-")))
         for chunk in body.get("chunks", ())
     ]
-    parts = [section(f"Artifact {body['id']}, {body['kind']}", [*times, *fields]), _printable(body["text"])]
+    parts = [section(f"Artifact {body['id']}, {body['kind']}", [*times, *fields]), printable(body["text"])]
     parts += [section("Image", image)] if image else []
     parts += [section("Chunks", [("id", "place", "summary"), *chunks])] if chunks else []
     return "\n\n".join([*parts, _entities(body["entities"]), _edges(body["edges"])])
@@ -77,26 +77,26 @@ def _artifact(body: Body) -> str:
 
 def _entities(body: Body) -> str:
     rows = [
-        (f"[{item['id']}]", _line(item["name"]), item["type"], _line(item.get("description", "-")))
+        (f"[{item['id']}]", line(item["name"]), item["type"], line(item.get("description", "-")))
         for item in body["items"]
     ]
     return _table("Entities", ("id", "name", "type", "description"), rows, body)
 
 
 def _entity(body: Body) -> str:
-    also = [f"Also called: {_line(alias['name'])} ({alias['type']})" for alias in body["aliases"]]
+    also = [f"Also called: {line(alias['name'])} ({alias['type']})" for alias in body["aliases"]]
     same = [
-        f"Of the same name: [{other['id']}] {_line(other['name'])} ({other['type']}). If it is the same thing: "
+        f"Of the same name: [{other['id']}] {line(other['name'])} ({other['type']}). If it is the same thing: "
         f"gligabao merge --into {body['id']} --other {other['id']}"
         for other in body["same_name"]
     ]
-    described = [_printable(body["description"])] if body.get("description") else []
-    head = "\n".join([f"[{body['id']}] {_line(body['name'])} ({body['type']})", *described, *also, *same])
+    described = [printable(body["description"])] if body.get("description") else []
+    head = "\n".join([f"[{body['id']}] {line(body['name'])} ({body['type']})", *described, *also, *same])
     return "\n\n".join([head, _edges(body["edges"]), _supports("Named in", body["artifacts"]), *_seen(body)])
 
 
 def _edges(body: Body) -> str:
-    lines = [f"  {_printable(fact(item))}" for item in body["items"]]
+    lines = [f"  {printable(fact(item))}" for item in body["items"]]
     return "\n".join([_title("Facts", body), *lines, *_more(body)])
 
 
@@ -104,7 +104,7 @@ def _edge(body: Body) -> str:
     sources = [f"start {body['valid_at_source']}"]
     sources += [f"end {body['invalid_at_source']}"] if body.get("invalid_at_source") else []
     closed = [f"Closed by fact {body['closed_by']}."] if body.get("closed_by") else []
-    head = "\n".join([_printable(fact(body)), f"Its times: {', '.join(sources)}.", *closed])
+    head = "\n".join([printable(fact(body)), f"Its times: {', '.join(sources)}.", *closed])
     history = [
         f"  until {day(version['until'])}: since {day(version['valid_at'])}"
         + (f", until {day(version['invalid_at'])}" if version.get("invalid_at") else "")
@@ -117,7 +117,7 @@ def _edge(body: Body) -> str:
 
 def _supports(title: str, body: Body) -> str:
     rows = [
-        (f"[{item['id']}]", day(item["valid_at"]), item["kind"], _line(item.get("session_id", "-")), _said(item))
+        (f"[{item['id']}]", day(item["valid_at"]), item["kind"], line(item.get("session_id", "-")), _said(item))
         for item in body["items"]
     ]
     return _table(title, ("id", "date", "kind", "session", "text"), rows, body)
@@ -125,7 +125,7 @@ def _supports(title: str, body: Body) -> str:
 
 def _seen(body: Body) -> list[str]:
     sessions = body["sessions"]
-    names = ", ".join(map(_line, sessions["items"]))
+    names = ", ".join(map(line, sessions["items"]))
     return [f"{_title('Sessions', sessions)}\n  {names}"] if names else []
 
 
@@ -143,13 +143,13 @@ def _more(body: Body) -> list[str]:
     return [f"  next page: --cursor {body['next_cursor']}"] if body.get("next_cursor") else []
 
 
-def _line(text: str) -> str:
+def line(text: str) -> str:
     """A text on one line, cut where the line ends."""
-    flat = _printable(" ".join(text.split()))
+    flat = printable(" ".join(text.split()))
     return flat if len(flat) <= WIDTH else f"{flat[: WIDTH - 1]}…"
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """A text that steers no terminal, whoever wrote it."""
     return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
 

@@ -10,10 +10,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import Scope
 
 from core.errors import InvalidRequest
 from gligabao_mcp.bodies import read_body
 from gligabao_mcp.callers import caller_of, parse_for
+from gligabao_mcp.envelope import enveloped, is_of_graph
 from gligabao_mcp.errors import Failure, failure
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.hanging_up import unless_gone
@@ -22,20 +24,22 @@ from gligabao_mcp.operations import OPERATIONS
 
 
 def routes(handle: CoreHandle, *, admin: bool) -> list[Route]:
-    """One route per operation; without those for the admin, unless they are open."""
+    """One route per operation of the memory; without those for the admin, unless they are open."""
     return [_route(operation, handle) for operation in OPERATIONS if admin or not operation.admin]
 
 
-def answer(shown: Failure, status: int | None = None) -> JSONResponse:
-    """A failure as an HTTP response."""
-    return JSONResponse(shown.body(), status_code=status or shown.numbers.status, headers=shown.headers)
+def answer(shown: Failure, scope: Scope, status: int | None = None) -> JSONResponse:
+    """A failure as an HTTP response to the request of this scope."""
+    status = status or shown.numbers.status
+    body = enveloped(shown, scope, status) if is_of_graph(scope["path"]) else shown.body()
+    return JSONResponse(body, status_code=status, headers=shown.headers)
 
 
-async def on_http_exception(_request: Request, error: Exception) -> Response:
+async def on_http_exception(request: Request, error: Exception) -> Response:
     """What the router itself refuses (no such path, wrong method), in the envelope of all failures."""
     assert isinstance(error, HTTPException)
     code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "invalid_request")
-    response = answer(Failure(code, error.detail.lower()), error.status_code)
+    response = answer(Failure(code, error.detail.lower()), request.scope, error.status_code)
     response.headers.update(error.headers or {})
     return response
 
@@ -50,7 +54,7 @@ def _route(operation: Operation[Any, Any], handle: CoreHandle) -> Route:
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
         except Exception as error:
-            return answer(failure(error))
+            return answer(failure(error), request.scope)
 
     return Route(_routed(operation), endpoint, methods=[operation.method], name=operation.name)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import AsyncIterator, Mapping
 from typing import IO, Any, TypeVar
 
@@ -15,13 +14,12 @@ from starlette.types import Receive, Scope, Send
 
 from core.access import AccessScope
 from core.config import Config
-from core.errors import TooLarge
 from core.export.export import ExportRequest, export
 from core.export.formats import FORMATS, disposition, file_name
 from core.imports.imports import ImportRequest, ImportResponse, import_document
 from core.ports import ByteStream
 from core.text import clean
-from gligabao_mcp.bodies import MAX_DISCARDED
+from gligabao_mcp.bodies import receive_upload
 from gligabao_mcp.callers import caller_of
 from gligabao_mcp.errors import failure, invalid
 from gligabao_mcp.handle import CoreHandle
@@ -30,7 +28,6 @@ from gligabao_mcp.rest import answer, query_fields
 Asked = TypeVar("Asked", bound=BaseModel)
 
 EXPORT_PATH, IMPORT_PATH = "/v1/gb/export", "/v1/gb/import"
-_IN_MEMORY = 1024 * 1024
 
 
 def transfer_routes(handle: CoreHandle, config: Config) -> list[Route]:
@@ -41,19 +38,19 @@ def transfer_routes(handle: CoreHandle, config: Config) -> list[Route]:
             asked = _asked(ExportRequest, request, "read")
             stream = await export(await handle.core(), asked)
         except Exception as error:
-            return answer(failure(error))
+            return answer(failure(error), request.scope)
         download = disposition(file_name(asked.dataset, asked.format))
         return Download(stream, FORMATS[asked.format].media_type, {"Content-Disposition": download})
 
     async def importing(request: Request) -> Response:
         try:
             asked = _asked(ImportRequest, request, "write")
-            file = await _received(request, config.max_import_bytes)
+            file = (await receive_upload(request, config.max_import_bytes)).file
             return JSONResponse(await _import(handle, asked, file))
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
         except Exception as error:
-            return answer(failure(error))
+            return answer(failure(error), request.scope)
 
     return [
         Route(EXPORT_PATH, exporting, methods=["GET"], name="export"),
@@ -97,26 +94,6 @@ async def _import(handle: CoreHandle, asked: ImportRequest, file: IO[bytes]) -> 
             return (await import_document(core, asked, file)).body()
 
     return await asyncio.shield(asyncio.create_task(work()))
-
-
-async def _received(request: Request, limit: int) -> IO[bytes]:
-    """The body in a file; raises TooLarge."""
-    file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - whoever reads it closes it
-    received = 0
-    try:
-        async for chunk in request.stream():
-            received += len(chunk)
-            if received > limit + MAX_DISCARDED:
-                break
-            if received <= limit:
-                file.write(chunk)
-        if received > limit:
-            raise TooLarge(f"the document is over the limit of {limit} bytes (setting max_import_bytes)")
-    except BaseException:
-        file.close()
-        raise
-    file.seek(0)
-    return file
 
 
 def _asked(model: type[Asked], request: Request, scope: AccessScope) -> Asked:

@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 from core.access import TokenStore
-from core.config import DEFAULT_MODEL, Config
+from core.ask.ports import Router
+from core.ask.routing import ModelRouter
+from core.config import DEFAULT_ASK_MODEL, DEFAULT_MODEL, Config
 from core.core import Core
 from core.doctor import BackupManifest
 from core.engine import NoEngine, PromptedEngine
@@ -24,7 +26,16 @@ from core.overview import Part
 from core.ports import DecisionModel, Embedder, Engine
 from core.prices import PriceTable
 from core.remember.manager import RememberManager
-from core.spending import LimitedDecisions, LimitedEmbedder, LimitedModel, Limits, Spending
+from core.spending import (
+    LimitedDecisions,
+    LimitedEmbedder,
+    LimitedModel,
+    LimitedRouter,
+    LimitedToolCallingModel,
+    Limits,
+    Spending,
+)
+from core.talk import ToolCallingModel
 from gligabao_mcp.collector import paused
 from gligabao_mcp.errors import http_status
 from gligabao_mcp.offline import keep_inside
@@ -32,22 +43,36 @@ from gligabao_mcp.settings import home_folder, place
 from gligabao_mcp.trajectories import TrajectoryFolder
 from gligabao_mcp.webhook import Webhook
 from storage.browse import SqlReader
+from storage.commit_log import SqlCommits
 from storage.costs import SqlCosts
 from storage.database import Database, file_url
+from storage.embeddings import SqlEmbeddings
+from storage.evals import SqlEvals
 from storage.events import SqlEvents
 from storage.export import SqlExports
 from storage.forget import SqlForgetting
 from storage.graph import SqlGraph
+from storage.graphs import SqlGraphs
 from storage.imports import SqlImports
 from storage.jobs import SqlJobs
 from storage.migrations import migrate
 from storage.outbox import VectorOutbox
 from storage.owner import this_process
+from storage.profiles import SqlProfiles
+from storage.questions import SqlQuestions
+from storage.rdf.queries import SqlGraphQueries
 from storage.reread import SqlRereading
 from storage.runs import SqlRuns
 from storage.tokens import SqlTokens
+from storage.touched import SqlTouchedRecords
+from storage.triples import SqlTriples
 from storage.upkeep import Upkeep, restore
 from storage.vectors import LanceIndex
+
+if TYPE_CHECKING:
+    from gligabao_mcp.providers.anthropic import AnthropicModel
+    from gligabao_mcp.providers.jev import Jev
+    from gligabao_mcp.providers.openai import OpenAIModel
 
 log = logging.getLogger(__name__)
 
@@ -69,11 +94,13 @@ class Client(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Providers:
-    """Who reads, embeds and predicts; a test or an eval brings its own."""
+    """Who reads, embeds, predicts and answers questions; a test or an eval brings its own."""
 
     engine: Engine
     embedder: Embedder | None = None
     decide: DecisionModel | None = None
+    asker: ToolCallingModel | None = None
+    router: Router | None = None
     parts: tuple[Part, ...] = ()
     clients: tuple[Client, ...] = ()
 
@@ -104,6 +131,8 @@ async def open_core(
         runs = SqlRuns(database, owner, prices)
         await runs.fail_interrupted()
         outbox = VectorOutbox(database, LanceIndex(vectors_uri(config)), owner, providers.embedder, runs, monitor)
+        queries = SqlGraphQueries(database, base_iri=config.base_iri)
+        stack.push_async_callback(queries.close)
         forgetting = SqlForgetting(database, outbox)
         for work in (outbox.keep_up(), forgetting.purging.keep_up(PURGE_SECONDS), _warm(providers, outbox)):
             stack.push_async_callback(_stop, asyncio.create_task(work))
@@ -118,21 +147,32 @@ async def open_core(
             imports=SqlImports(database),
             events=ring,
             tokens=SqlTokens(database),
-            queries=cast("Any", None),  # TEMPORARY: piece A
-            commits=cast("Any", None),  # TEMPORARY: piece B
-            triples=cast("Any", None),  # TEMPORARY: piece B
+            queries=queries,
+            commits=SqlCommits(database),
+            triples=SqlTriples(database),
+            graphs=SqlGraphs(database),
+            touched=SqlTouchedRecords(database),
+            profiles=SqlProfiles(database),
+            embeddings=SqlEmbeddings(database, outbox, owner),
+            questions=SqlQuestions(database),
+            evals=SqlEvals(database),
             engine=providers.engine,
             manager=RememberManager(SqlJobs(database, owner, config.queue_size)),
             vectors=outbox,
             embedder=providers.embedder,
             decide=providers.decide,
+            asker=providers.asker,
+            router=providers.router,
             parts=providers.parts,
             database=database.name,
             monitor=monitor,
             trajectories=_trajectories(config),
         )
+        stack.push_async_callback(core.descriptions.close)
+        stack.push_async_callback(core.names.close)
         stack.push_async_callback(core.manager.finish, drain)
         await core.manager.start(core)
+        stack.push_async_callback(_stop, asyncio.create_task(core.keeper.keep_up(core)))
         yield core
 
 
@@ -193,6 +233,7 @@ def _limited(providers: Providers, config: Config, prices: PriceTable, costs: Sq
         return providers
     spending = Spending(limits, prices, costs, lambda: datetime.now(UTC))
     engine, embedder, decide = providers.engine, providers.embedder, providers.decide
+    asker, router = providers.asker, providers.router
     if isinstance(engine, PromptedEngine):
         engine = engine.asking(lambda model: LimitedModel(model, spending))
     return replace(
@@ -200,6 +241,8 @@ def _limited(providers: Providers, config: Config, prices: PriceTable, costs: Sq
         engine=engine,
         embedder=LimitedEmbedder(embedder, spending) if embedder else None,
         decide=LimitedDecisions(decide, spending) if decide else None,
+        asker=LimitedToolCallingModel(asker, spending) if asker else None,
+        router=LimitedRouter(router, spending) if router else None,
     )
 
 
@@ -291,9 +334,19 @@ def providers_for(config: Config) -> Providers:
     """The providers that the configuration names. Their libraries are imported at their first call."""
     engine, reads, engine_clients = _ENGINES[_chosen_engine(config)](config)
     embedder, vectors, embedder_clients = _embedder(config)
-    decide, predicts, decide_clients = _decide(config)
+    jev, predicts = _jev(config)
+    asker, asks = _asker(config)
+    small = DEFAULT_MODEL if _chosen_engine(config) == "anthropic" else ""
+    router = jev or (asker and ModelRouter(asker, config.ask_router_model or small))
+    own = [client for client in (jev, asker) if client is not None]
     return Providers(
-        engine, embedder, decide, (reads, vectors, predicts), (*engine_clients, *embedder_clients, *decide_clients)
+        engine,
+        embedder,
+        decide=jev,
+        asker=asker,
+        router=router,
+        parts=(reads, vectors, predicts, asks),
+        clients=(*engine_clients, *embedder_clients, *own),
     )
 
 
@@ -405,11 +458,42 @@ def _local_embedder(config: Config) -> tuple[Embedder | None, Part, tuple[Client
     return embedder, Part("vectors", True, f"{embedder.model}, {embedder.dim} dimensions"), ()
 
 
-def _decide(config: Config) -> tuple[DecisionModel | None, Part, tuple[Client, ...]]:
+def _jev(config: Config) -> tuple[Jev | None, Part]:
     key = _secret(config, "jev_api_key")
     if not key:
-        return None, Part("complexity", False, "not predicted: set JEV_API_KEY"), ()
+        return None, Part("complexity", False, "not predicted: set JEV_API_KEY")
     from gligabao_mcp.providers.jev import Jev
 
-    jev = Jev(api_key=key, base_url=config.jev_base_url)
-    return jev, Part("complexity", True, "predicted by Jev"), (jev,)
+    return Jev(api_key=key, base_url=config.jev_base_url), Part("complexity", True, "predicted by Jev")
+
+
+def _asker(config: Config) -> tuple[AnthropicModel | OpenAIModel | None, Part]:
+    """Who answers ask: a model of the provider that reads, with tools. It makes one try: ask itself makes the second,
+    and tells of both."""
+    chosen = _chosen_engine(config)
+    if chosen == "anthropic" and (key := _secret(config, "anthropic_api_key")):
+        from gligabao_mcp.providers.anthropic import AnthropicModel
+
+        model = AnthropicModel(
+            api_key=key,
+            model=config.ask_model or DEFAULT_ASK_MODEL,
+            base_url=config.anthropic_base_url,
+            deadline=config.model_deadline,
+            max_retries=0,
+            styles={name: setting.thinking for name, setting in config.models.items()},
+        )
+        return model, Part("questions", True, f"Anthropic, {model.model}")
+    if chosen == "openai" and (name := config.ask_model or config.llm_model):
+        from gligabao_mcp.providers.openai import OpenAIModel
+
+        base_url = config.llm_base_url or config.openai_base_url
+        model = OpenAIModel(
+            model=name,
+            api_key=_secret(config, "openai_api_key"),
+            base_url=base_url,
+            takes_effort=config.llm_reasoning_effort,
+            deadline=config.model_deadline,
+            max_retries=0,
+        )
+        return model, Part("questions", True, f"{name} at {base_url or 'the OpenAI API'}")
+    return None, Part("questions", False, "not answered: ask needs ANTHROPIC_API_KEY, or --llm openai")

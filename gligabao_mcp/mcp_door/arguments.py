@@ -41,4 +41,5 @@ def _unquoted(text: str) -> object:
 @cache
 def _shape(operation: Operation[Any, Any]) -> Schema:
     """The schema of all that the operation takes, what its tool does not list included."""
-    return input_schema(operation.request, list(operation.request.model_fields))
+    fields = operation.request.model_fields.items()
+    return input_schema(operation.request, [field.alias or name for name, field in fields])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,8 +19,9 @@ from gligabao_mcp.hanging_up import unless_gone
 from gligabao_mcp.mcp_door.arguments import read_arguments
 from gligabao_mcp.mcp_door.failures import check_is_first_page
 from gligabao_mcp.mcp_door.fitted import fitted
+from gligabao_mcp.mcp_door.fitted_graph import fitted_graph
 from gligabao_mcp.mcp_door.links import source_links
-from gligabao_mcp.mcp_door.progress import reporting
+from gligabao_mcp.mcp_door.progress import Steps, reporting
 from gligabao_mcp.mcp_door.results import error, success
 from gligabao_mcp.mcp_door.signals import Context, signals_of
 from gligabao_mcp.mcp_door.tools import Profile, operations, tools
@@ -55,27 +56,28 @@ class ToolCalls:
         return next((tool.input_schema for tool in tools(self.profile) if tool.name == name), None)
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        operation = operations(self.profile).get(params.name)
-        if operation is None:
+        offered = operations(self.profile).get(params.name)
+        if offered is None:
             raise MCPError(
                 code=types.INVALID_PARAMS, message=f"Unknown tool; the tools are {', '.join(operations(self.profile))}"
             )
-        arguments = read_arguments(operation, params.arguments or {})
+        arguments = read_arguments(offered, params.arguments or {})
         signals = signals_of(context, self.launch, arguments.get("session_id"))
-        conversation = resolve_session(signals, self.rules, mint=_keeps_session(operation))
+        conversation = resolve_session(signals, self.rules, mint=_keeps_session(offered))
         try:
+            operation, arguments = _meant(offered, arguments)
             parsed = self._parsed(caller_of(context.request), operation, arguments, signals, conversation)
             run = self._run(context, operation, parsed, minted=conversation.source == "minted")
-            with called_as_tool(operation.name):
+            with called_as_tool(offered.name):
                 body = await unless_gone(context.request, run)
-            body = fitted(body, arguments, self.result_tokens)
-            self._count(operation.name, None)
+            body = self._in_room(operation, body, arguments)
+            self._count(offered.name, None)
             return success(body, conversation, source_links(parsed.request, body))
         except ClientDisconnect:
             return types.CallToolResult(content=[], is_error=True)  # nobody reads it
         except Exception as failed:
             shown = failure(failed)
-            self._count(operation.name, shown.code)
+            self._count(offered.name, shown.code)
             saved = fitted(dict(shown.saved), arguments, self.result_tokens)
             return success(saved, conversation) if shown.numbers.mcp_success else error(replace(shown, saved=saved))
 
@@ -84,6 +86,9 @@ class ToolCalls:
     ) -> dict[str, Any]:
         """The response body; of a call that takes long, its run and how to get the answer. The client is told meanwhile
         how far it is."""
+        if operation.events is not None:
+            async with reporting(context) as watcher:
+                return await self.handle.stream(operation, parsed, Steps(watcher).take)
         if operation.accepted is None:
             return await self.handle.run(operation, parsed, minted_session=minted)
         async with reporting(context) as watcher:
@@ -93,6 +98,14 @@ class ToolCalls:
         if parsed.request.wait and operation.is_accepted(body):
             body["note"] = GOES_ON + HOW_TO_GO_ON[self.profile]
         return body
+
+    def _in_room(
+        self, operation: Operation[Any, Any], body: dict[str, Any], arguments: dict[str, Any]
+    ) -> dict[str, Any]:
+        """The body as a model reads it, in as many tokens as a result may have."""
+        if operation.of_graph:
+            return fitted_graph(operation.name, body, self.result_tokens)
+        return fitted(body, arguments, self.result_tokens)
 
     def _count(self, tool: str, error: str | None) -> None:
         if core := self.handle.opened:
@@ -113,7 +126,20 @@ class ToolCalls:
             arguments["session_id"] = conversation.session_id
         if "session_source" in fields:
             arguments["session_source"] = None if conversation.source == "none" else conversation.source
-        return parse_for(caller, operation, arguments, named=operation.tool.fields if operation.tool else ())
+        return parse_for(caller, operation, arguments, named=_named(operation))
+
+
+def _meant(offered: Operation[Any, Any], arguments: dict[str, Any]) -> tuple[Operation[Any, Any], dict[str, Any]]:
+    """The operation behind a tool, and its arguments. Raises InvalidRequest."""
+    choose = offered.tool.choose if offered.tool else None
+    return choose(arguments) if choose else (offered, arguments)
+
+
+def _named(operation: Operation[Any, Any]) -> Sequence[str]:
+    """The fields that a call with an unknown one is told of: no model should think of users."""
+    if operation.tool:
+        return operation.tool.fields
+    return [field.alias or name for name, field in operation.request.model_fields.items() if name != "user_id"]
 
 
 def _keeps_session(operation: Operation[Any, Any]) -> bool:

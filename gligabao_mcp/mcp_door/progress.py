@@ -7,8 +7,10 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
+from core.ask.events import Event
 from core.progress import Progress, Watcher
 from core.remember.stages import STAGES
+from gligabao_mcp import event_words
 from gligabao_mcp.mcp_door.signals import Context
 
 logger = logging.getLogger(__name__)
@@ -52,6 +54,20 @@ async def _send(context: Context, steps: asyncio.Queue[Progress]) -> None:
             logger.debug("progress could not be told: %s", type(failure).__name__)
         finally:
             steps.task_done()
+
+
+class Steps:
+    """Tells a watcher the steps of an operation that has events, each in words."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
+        self._taken = 0
+
+    def take(self, event: Event) -> None:
+        """The next event."""
+        if words := event_words.in_words(event):
+            self._taken += 1
+            self._watcher(Progress(done=self._taken, stage=words))
 
 
 def how_far(step: Progress) -> float:

@@ -41,7 +41,11 @@ def operations(profile: Profile = "default") -> Mapping[str, Operation[Any, Any]
 
 
 def _rows(profile: Profile) -> list[tuple[Operation[Any, Any], Tool]]:
-    rows = (*OPERATIONS, *TOOLS_ALONE)
+    rows = [*OPERATIONS, *TOOLS_ALONE]
+    if profile == "full":
+        from gligabao_mcp.ask_tool import ASK_TOOL  # the operations of its modes take a while to import
+
+        rows.append(ASK_TOOL)
     return [(row, row.tool) for row in rows if row.tool and row.tool.profile in ("default", profile)]
 
 

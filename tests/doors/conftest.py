@@ -18,10 +18,10 @@ from mcp import Client
 from core.config import Config
 from gligabao_mcp.cli import cli
 from gligabao_mcp.errors import TABLE
+from gligabao_mcp.every_operation import EVERY
 from gligabao_mcp.handle import CoreHandle
 from gligabao_mcp.http import create_app
 from gligabao_mcp.mcp_door.server import create_mcp_server
-from gligabao_mcp.operations import OPERATIONS
 from gligabao_mcp.wiring import open_core
 from tests.doors.matrix import WAYS, Clients, Tools
 from tests.wire import Wire
@@ -65,6 +65,13 @@ async def client(request: pytest.FixtureRequest, handle: CoreHandle, settings: C
     mode: Literal["legacy", "auto"] = request.param
     async with Client(create_mcp_server(handle, settings), mode=mode) as client:
         yield client
+
+
+def failure_of(answer: httpx2.Response) -> tuple[str, str]:
+    """The code and the text of a failure over REST, in either envelope."""
+    body = answer.json()
+    told = body["error"] if isinstance(body["error"], dict) else {"code": body["code"], "message": body["error"]}
+    return told["code"], told["message"]
 
 
 @dataclass(frozen=True)
@@ -111,7 +118,7 @@ class CommandLine:
     settings: Config
 
     async def send(self, operation: str, payload: Mapping[str, Any]) -> Outcome:
-        main = next(row.main_field for row in OPERATIONS if row.name == operation)
+        main = next(row.main_field for row in EVERY if row.name == operation)
         flags = [part for name, value in payload.items() if name != main for part in _flag(name, value)]
         known = {"llm": "openai", "llm_base_url": self.settings.llm_base_url, "llm_model": self.settings.llm_model}
         flags += [part for name, value in known.items() for part in _flag(name, value)]

@@ -29,6 +29,7 @@ FACT = {
 MANY = [{**FACT, "target": f"Quixtown {n}"} for n in range(25)]
 
 EVERY: tuple[Operation[Any, Any], ...] = (*OPERATIONS, *TOOLS_ALONE)
+"""The operations of the memory; those of graphs have tests of their own."""
 TOLD = {"source": "Bob", "target": "Bonn", "relation": "lives in"}
 
 
@@ -56,6 +57,8 @@ class Caller:
     def rest(self, operation: Operation[Any, Any], fields: Mapping[str, Any]) -> httpx2.Response:
         """The operation over REST; without a token the request says who asks."""
         said = dict(fields) if self.token else {"user_id": self.user, **fields}
+        if operation.of_graph:
+            return self._of_graph(operation, said)
         path = operation.path
         for name in operation.path_fields:
             path = path.replace(f"{{{name}}}", quote(str(said.pop(name)), safe=""))
@@ -63,6 +66,16 @@ class Caller:
             return self.http.post(path, json=said, headers=self.token)
         query = {name: json.dumps(value) if isinstance(value, bool) else value for name, value in said.items()}
         return self.http.get(path, params=query, headers=self.token)
+
+    def _of_graph(self, operation: Operation[Any, Any], said: dict[str, Any]) -> httpx2.Response:
+        where = {name: said.pop(name) for name in ("dataset", "user_id") if name in said}
+        url: dict[str, Any] = {"graph" if name == "dataset" else name: value for name, value in where.items()}
+        if operation.body_field:
+            content = said.pop(operation.body_field)
+            return self.http.post(operation.path, params=url | said, content=content, headers=self.token)
+        if operation.method in ("GET", "DELETE"):
+            return self.http.request(operation.method, operation.path, params=url | said, headers=self.token)
+        return self.http.request(operation.method, operation.path, params=url, json=said, headers=self.token)
 
     def mcp(self, door: str, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """The result or the error of a request over MCP; without a token a header says who asks."""

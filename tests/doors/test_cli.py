@@ -7,17 +7,15 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 import gligabao_mcp
 from core.config import Config
-from gligabao_mcp.cli import cli
-from gligabao_mcp.operation import Operation
-from gligabao_mcp.operation_commands import TOLD_BY_DOORS
-from gligabao_mcp.operations import OPERATIONS
+from gligabao_mcp.cli import SECTIONS, cli
+from gligabao_mcp.every_operation import EVERY
+from gligabao_mcp.operation_commands import NEEDLESS, OF_THE_WIRE, TOLD_BY_DOORS, commands
 from gligabao_mcp.settings import flag, is_secret, is_table
 from tests.processes import COMMAND, environment
 from tests.requirements import requirement
@@ -135,18 +133,14 @@ def test_a_wrong_setting_stops_every_command(home: Path, monkeypatch: pytest.Mon
         )
 
 
-def command_of(operation: Operation[Any, Any]) -> str:
-    return operation.command or operation.name.replace("_", "-")
-
-
 def test_every_field_and_every_setting_has_a_flag() -> None:
-    for operation in OPERATIONS:
-        shown = " ".join(run(command_of(operation), "--help").output.split())
+    for name, operation in commands().items():
+        shown = " ".join(run(name, "--help").output.split())
         described = {
-            n: f for n, f in operation.request.model_fields.items() if "Not available" not in (f.description or "")
+            n: f for n, f in operation.request.model_fields.items() if not (f.description or "").startswith(NEEDLESS)
         }
-        typed = described.keys() - {operation.main_field, TOLD_BY_DOORS}
-        assert all(flag(name) in shown for name in typed)
+        typed = described.keys() - {operation.main_field, TOLD_BY_DOORS, *OF_THE_WIRE}
+        assert all(flag(field) in shown for field in typed)
     shown = " ".join(run("serve", "--help").output.split())
     for name, field in Config.model_fields.items():
         hidden = is_secret(field) or is_table(field)
@@ -156,7 +150,9 @@ def test_every_field_and_every_setting_has_a_flag() -> None:
 
 def test_help_lists_a_command_for_each_operation() -> None:
     listed = {line.split()[0] for line in run("--help").output.splitlines() if line.startswith("  ")}
-    assert {command_of(operation) for operation in OPERATIONS} | {"serve", "stdio", "status"} <= listed
+    assert {name for names in SECTIONS.values() for name in names} <= listed
+    assert listed >= commands().keys() | {"serve", "stdio", "status"}
+    assert {row.name for row in EVERY if not row.of_graph} <= {row.name for row in commands().values()}
     unknown = run("no-such-command")
     assert (unknown.exit_code, "No such command" in unknown.output) == (2, True)
 

@@ -16,6 +16,12 @@ from tests.processes import served
 
 schemathesis: Any = import_module("schemathesis")
 
+# Documents that are no JSON are sent as the texts that they are.
+schemathesis.serializer.alias(
+    ["application/sparql-update", "application/n-triples", "application/n-quads", "application/trig", "text/turtle"],
+    "text/plain",
+)
+
 OPERATIONS = [f"{method.upper()} {path}" for path, methods in document()["paths"].items() for method in methods]
 
 

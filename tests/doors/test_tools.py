@@ -40,7 +40,7 @@ def reads_on(body: dict[str, Any]) -> Said:
 @requirement("overview.mcp-tools")
 async def test_a_client_lists_the_tools(tools: Tools) -> None:
     listed = (await tools.client.list_tools()).tools
-    assert [tool.name for tool in listed] == ["remember", "remember_status", "query", "forget", "browse"]
+    assert [tool.name for tool in listed] == ["remember", "remember_status", "query", "forget", "browse", "ask"]
     assert listed == list(table.tools("full"))
 
 
@@ -108,7 +108,7 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol(tools: Tools) -> None
         await tools.client.call_tool("forget\neverything\x1b[2J" + "x" * 5_000, {})
     shown = refused.value.error
     assert shown.code == types.INVALID_PARAMS
-    assert shown.message == "Unknown tool; the tools are remember, remember_status, query, forget, browse"
+    assert shown.message == "Unknown tool; the tools are remember, remember_status, query, forget, browse, ask"
 
 
 async def test_an_unknown_argument_is_named_with_those_that_there_are(tools: Tools) -> None:
