@@ -22,7 +22,7 @@ from storage.idempotent import any_old, drop_old
 from storage.outbox import VectorOutbox
 from storage.removal import secure_delete
 from storage.rows import DATASET, dataset_of
-from storage.tombstones import Content, batches, one_tombstone, packed, unpacked
+from storage.tombstones import Content, Rows, batches, one_tombstone, packed, unpacked
 from storage.vectors import Place
 
 log = logging.getLogger(__name__)
@@ -174,22 +174,42 @@ def _without_rows(content: Content, ids: dict[str, set[int]]) -> Content:
 
 
 def _without_artifacts(content: Content, artifacts: set[int]) -> Content:
-    """The content without these artifacts, and without the facts that it knows no other source of."""
+    """The content without these artifacts and their words, and without the facts that it knows no other source of."""
     if not artifacts or content.of(t.artifacts):
         return content  # it was learned from artifacts of its own
-    rows = dict(content.rows)
+    rows = dict(content.rows) | _without_words(content, artifacts)
     for table in (t.entity_artifacts, t.edge_artifacts):
         rows[table.name] = [link for link in content.of(table) if link["artifact_id"] not in artifacts]
     stated = {link["edge_id"] for link in rows[t.edge_artifacts.name]}
-    rows[t.edges.name] = [row for row in content.of(t.edges) if row["id"] in stated]
+    rows[t.edges.name] = [row for row in rows.get(t.edges.name, []) if row["id"] in stated]
     ends = {row[end] for row in rows[t.edges.name] for end in ("source_id", "target_id")}
     ends |= {link["entity_id"] for link in rows[t.entity_artifacts.name]}
     if "merge" not in content.changes:
-        rows[t.entities.name] = [row for row in content.of(t.entities) if row["id"] in ends]
+        rows[t.entities.name] = [row for row in rows.get(t.entities.name, []) if row["id"] in ends]
     known = {t.edge_versions.name: ("edge_id", stated), t.entity_versions.name: ("entity_id", ends)}
     for name, (key, kept) in known.items():
         rows[name] = [row for row in rows.get(name, []) if row[key] in kept]
     return Content({name: rows[name] for name in content.rows}, content.changes)
+
+
+def _without_words(content: Content, artifacts: set[int]) -> dict[str, Rows]:
+    """Facts without the sentence that these artifacts hold, and entities without the descriptions that came with them:
+    a version keeps what was said until its commit."""
+    silent = {"description": "", "artifact_id": None}
+    edges = [row | silent if row["artifact_id"] in artifacts else row for row in content.of(t.edges)]
+    links = content.of(t.entity_artifacts)
+    said = {(link["entity_id"], link["seq"]) for link in links if link["artifact_id"] in artifacts}
+    begun = {row["id"]: row["created_seq"] for row in content.of(t.entities)}
+    versions: Rows = []
+    for row in sorted(content.of(t.entity_versions), key=lambda row: (row["entity_id"], row["seq"])):
+        id_ = row["entity_id"]
+        versions.append(row | {"description": ""} if (id_, begun.get(id_)) in said else row)
+        begun[id_] = row["seq"]
+    entities = [
+        row | {"description": "", "desc_key": ""} if (row["id"], begun[row["id"]]) in said else row
+        for row in content.of(t.entities)
+    ]
+    return {t.edges.name: edges, t.entity_versions.name: versions, t.entities.name: entities}
 
 
 # Whole datasets -------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from gligabao_mcp.wiring import Providers, open_core
 from storage.outbox import VectorOutbox
 from tests.conftest import Tables
 from tests.facts import ask, edge, tell_facts
-from tests.forgetting import facts_of, forget_it, id_of, merge_them, undo_it
+from tests.forgetting import facts_of, forget_it, id_of, merge_them, purge_it, undo_it
 
 pytestmark = pytest.mark.anyio
 
@@ -107,3 +107,23 @@ async def test_entities_of_others_are_none(core: Core) -> None:
 def test_an_entity_is_not_merged_with_itself() -> None:
     with pytest.raises(InvalidRequest, match="other: must be another entity than into"):
         parse(MERGE, {"user_id": "u1", "into": 1, "other": 1})
+
+
+async def test_what_a_purged_text_said_does_not_come_back_with_the_undo_of_a_merge(core: Core) -> None:
+    """The tombstone of a merge keeps rows that the text had described: their words are purged there too."""
+
+    async def told(who: str, words: str, said: str, text: str) -> int:
+        entities = [{"name": who, "type": "person", "description": said}]
+        told = await tell_facts(core, edge(who, "lives_in", "Paris", description=words), text=text, entities=entities)
+        assert told.artifact_id is not None
+        return told.artifact_id
+
+    await told("Bob", "Bob lives in Paris.", "", "a")
+    private = await told("Robert", "Robert lives in the quixhouse in Paris.", "hides a quixpassword", "b")
+    await told("Robert", "", "", "c")
+    merged = await merge_them(core, await id_of(core, "Bob"), await id_of(core, "Robert"))
+    await purge_it(core, await forget_it(core, "artifact", private))
+    await undo_it(core, merged)
+    found = await ask(core, "Robert", answer=False)
+    assert "Robert" in {entity.name for entity in found.evidence.entities}
+    assert "quix" not in found.model_dump_json()
