@@ -14,6 +14,8 @@ from storage.retime import CommitOf
 CommitKind = Literal[
     "remember", "correct", "forget", "undo", "merge", "reextract", "import", "load", "update", "repair"
 ]
+# Commits of these kinds leave the past as it is. Others may rewrite it: what is forgotten is gone from it.
+_APPENDING: tuple[CommitKind, ...] = ("remember", "correct", "load", "update")
 Touched = Mapping[str, list[int]]
 
 
@@ -38,3 +40,15 @@ def commit_row(
         "created_at": commit.at,
     }
     connection.execute(sa.insert(t.commits), [row])
+
+
+def rewritten_after(connection: Connection, dataset_id: int, seq: int) -> int:
+    """A number that grows whenever what is read of that commit may be another: with later commits that rewrite the
+    past, and with purges of later merges, which are no commits."""
+    c, gone = t.commits.c, t.tombstones.c
+    may_rewrite = c.kind.is_(None) | c.kind.not_in(_APPENDING)
+    later = sa.select(sa.func.max(c.seq)).where(c.dataset_id == dataset_id, c.seq > seq, may_rewrite)
+    purged = sa.select(sa.func.count()).where(
+        gone.dataset_id == dataset_id, gone.seq > seq, gone.action == "merge", gone.purged_at.is_not(None)
+    )
+    return (connection.execute(later).scalar() or 0) + connection.execute(purged).scalar_one()

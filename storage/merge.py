@@ -30,7 +30,7 @@ from storage.tombstones import (
     removed,
     rows_of,
 )
-from storage.wording import embed_again, forget_vectors, undescribe
+from storage.wording import described, embed_again, forget_vectors, undescribe
 from storage.write import insert_or_ignore, next_commit
 
 _ENDS = ("source_id", "target_id")
@@ -148,14 +148,14 @@ class _Merge:
             values = {"source_id": source, "target_id": target}
             connection.execute(sa.update(t.edges).where(t.edges.c.id == row["id"]).values(values))
         self._earlier_starts()
-        described = self._describe()
+        is_described = self._describe()
         self._name()
         delete_of(connection, t.entities, t.entities.c.id, [self.other])
         retime(connection, self.commit, facts)
         indexed = self.dataset.embedding_model is not None
         forget_vectors(connection, self.commit, {"entities": [self.other], "edges": going}, indexed=indexed)
         reworded = [row["id"] for row in plan.moved if not row["description"].strip()]
-        embed_again(connection, self.commit, [self.into] if described else [], reworded, indexed=indexed)
+        embed_again(connection, self.commit, [self.into] if is_described else [], reworded, indexed=indexed)
         moved = {row["id"] for row in plan.moved}
         rows = touched(entities=[self.into, self.other], edges=going | moved | changing | set(plan.twins.values()))
         finish(connection, self.commit, tombstone_id, "merge", self.counts, rows)
@@ -208,12 +208,18 @@ class _Merge:
             (t.edge_sessions, "edge_id", self.plan.twins),
         ):
             rows = [row | {key: places[row[key]]} for row in rows_of(self.connection, table, table.c[key], places)]
-            if table is t.entity_artifacts and self._takes_description:
-                # Who wrote the description that comes along is known by the commit.
-                rows = [row | {"seq": self.commit.seq} if row["seq"] == written else row for row in rows]
             if rows:
                 primary = [column.name for column in table.primary_key]
                 self.connection.execute(insert_or_ignore(self.connection.dialect.name, table, *primary), rows)
+            if table is t.entity_artifacts and self._takes_description:
+                self._sign([row["artifact_id"] for row in rows if row["seq"] == written])
+
+    def _sign(self, writers: Iterable[int]) -> None:
+        """Who wrote the description that comes along is known by the commit."""
+        link = t.entity_artifacts
+        for some in batches(writers):
+            mine = (link.c.entity_id == self.into) & link.c.artifact_id.in_(some)
+            self.connection.execute(sa.update(link).where(mine).values(seq=self.commit.seq))
 
     def _earlier_starts(self) -> None:
         """Of two facts that were one, the earlier start holds."""
@@ -294,6 +300,7 @@ def unmerge(
     _links_back(connection, content, of, back)
     _marks_back(connection, content, of)
     unsupported = _unsupported(connection, content)
+    _keep_how_it_was(connection, commit, of, tombstone_id)
     undescribed = undescribe(connection, of["into"], of["seq"])
     survivors = {row["survivor"] for row in content.changes["twins"]} - unsupported
     ghosts = removed(connection, dataset.id).ghosts
@@ -308,6 +315,16 @@ def unmerge(
     return {"entities": 1, "edges": len(back), "moved": len(moved)}, rows
 
 
+def _keep_how_it_was(connection: Connection, commit: CommitOf, of: Mapping[str, Any], tombstone_id: int) -> None:
+    """What a reader of the time when the merge held has to know: ids, no content. `described`: whether the one had the
+    description of the other."""
+    c = t.tombstones.c
+    kept = connection.execute(sa.select(c.removed).where(c.id == tombstone_id)).scalar_one()
+    is_described = any(one.seq == of["seq"] for one in described(connection, of["into"]))
+    kept |= {"into": of["into"], "undone_seq": commit.seq, "described": is_described}
+    connection.execute(sa.update(t.tombstones).where(c.id == tombstone_id).values(removed=kept))
+
+
 def _refuse_what_moved_on(
     connection: Connection, dataset: Dataset, content: Content, of: Mapping[str, Any], tombstone_id: int
 ) -> None:
@@ -316,8 +333,11 @@ def _refuse_what_moved_on(
     edges = {row["id"] for row in content.changes["moved"]} | {row["survivor"] for row in content.changes["twins"]}
     artifacts = {link["artifact_id"] for table in (t.entity_artifacts, t.edge_artifacts) for link in content.of(table)}
     artifacts |= {link["artifact_id"] for link in content.changes["links"]}
+    # A fact that comes back needs its ends as they were.
+    ends = {row[end] for row in content.of(t.edges) for end in _ENDS} - {of["other"]}
+    merged = ids_of(connection, lambda ids: sa.select(a.c.former_id).where(a.c.former_id.in_(ids)), ends)
     later = later_tombstone_of(
-        connection, dataset.id, tombstone_id, artifacts=artifacts, entities={of["into"]}, edges=edges
+        connection, dataset.id, tombstone_id, artifacts=artifacts, entities={of["into"], *merged}, edges=edges
     )
     if later is not None:
         raise Conflict(f"parts of it were forgotten or merged since; undo tombstone {later} first")
@@ -383,7 +403,8 @@ def _links_back(connection: Connection, content: Content, of: Mapping[str, Any],
 
 
 def _marks_back(connection: Connection, content: Content, of: Mapping[str, Any]) -> None:
-    """Takes the marks of sessions from what took them up, unless it had them by itself or has them by now."""
+    """Takes the marks of sessions from what took them up, unless it had them by itself or has them by now, from when
+    it was told first."""
     survivors = {row["twin"]: row["survivor"] for row in content.changes["twins"]}
     kinds = (
         (t.entity_sessions, t.entity_artifacts, "entity_id", {of["other"]: of["into"]}),
@@ -393,11 +414,14 @@ def _marks_back(connection: Connection, content: Content, of: Mapping[str, Any])
         given = {(places[row[key]], row["session_id"]) for row in content.of(marks) if row[key] in places}
         own = {(row[key], row["session_id"]) for row in content.changes.get("marks", ()) if key in row}
         for row_id, session_id in given - own:
-            told = sa.select(links.c.artifact_id).join(t.artifacts, t.artifacts.c.id == links.c.artifact_id)
-            mine = (links.c[key] == row_id) & (t.artifacts.c.session_id == session_id)
-            if not connection.execute(told.where(mine)).first():
-                here = (marks.c[key] == row_id) & (marks.c.session_id == session_id)
+            a, here = t.artifacts.c, (marks.c[key] == row_id) & (marks.c.session_id == session_id)
+            told = sa.select(sa.func.min(a.created_at)).join(links, links.c.artifact_id == a.id)
+            mine = (links.c[key] == row_id) & (a.session_id == session_id)
+            first = connection.execute(told.where(mine)).scalar()
+            if first is None:
                 connection.execute(sa.delete(marks).where(here))
+            else:
+                connection.execute(sa.update(marks).where(here).values(first_seen_at=first))
 
 
 def _unsupported(connection: Connection, content: Content) -> set[int]:

@@ -5,7 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def microseconds(moment: datetime) -> int:
+    """Since 1970, UTC."""
+    return (moment - _EPOCH) // _MICROSECOND
 
 
 class EntityRow(NamedTuple):
@@ -14,6 +23,8 @@ class EntityRow(NamedTuple):
     name: str
     type: str
     description: str
+    aliases: tuple[str, ...] = ()
+    """The names of those that were merged into it, in order."""
 
 
 class FactRow(NamedTuple):

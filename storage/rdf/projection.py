@@ -11,6 +11,7 @@ from storage.rdf.changes import ArtifactRow, EntityRow, FactRow, QuadRow
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 _GB = "urn:gligabao-terms:"
+_ALIAS = "<http://www.w3.org/2004/02/skos/core#altLabel>"
 _TYPE, _REIFIES = f"<{_RDF}type>", f"<{_RDF}reifies>"
 _LABEL = f"<{_RDFS}label>"
 _DATE_TIME = '"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
@@ -26,7 +27,7 @@ class Projection:
         self._times = _Times()
 
     def entity(self, id_: int, row: EntityRow) -> str:
-        """Its type, its label and, if it has one, its description."""
+        """Its type, its label and, if it has them, its description and its other names."""
         subject = f"<{self.base}entity/{id_}>"
         lines = (
             f"{subject} {_TYPE} <{self.base}type/{self._names[row.type]}> .\n"
@@ -34,6 +35,8 @@ class Projection:
         )
         if row.description:
             lines += f"{subject} <{_GB}description> {encode_basestring(row.description)} .\n"
+        for alias in row.aliases:
+            lines += f"{subject} {_ALIAS} {encode_basestring(alias)} .\n"
         return lines
 
     def type_(self, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,32 +13,33 @@ from sqlalchemy.engine import Connection
 
 from core.errors import InvalidRequest
 from storage import tables as t
-from storage.rdf.changes import ArtifactRow, Changes, EntityRow, FactRow, QuadRow
+from storage.rdf.changes import ArtifactRow, Changes, EntityRow, FactRow, QuadRow, microseconds
+from storage.rdf.unmerged import Alias, Unmerging, merges_since, with_aliases
 from storage.tombstones import batches
 
 # How much of an artifact's text the view shows.
 BEGINNING = 200
 _UNTOLD = ("", None, (), ())
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 
 def whole_at(connection: Connection, dataset_id: int, seq: int | None, facts: bool) -> Changes:
     """All rows of a dataset, now or as they were after that commit. Without `facts` the facts come without words and
     sources, and no artifacts.
 
-    What was forgotten is gone from the past too, and what was merged is one there. Raises InvalidRequest (param
-    `as_of_commit_seq`) for a commit that is not there.
+    What was forgotten is gone from the past too. What was merged is there as it was before, unless the merge was
+    purged: then it is one in the past too. Raises InvalidRequest (param `as_of_commit_seq`) for a commit that is not
+    there.
     """
     head, at = point = _head(connection, dataset_id)
     if seq is not None and seq != head:
         at = _time_of(connection, dataset_id, seq, point)
-    reading = _Reading(connection, dataset_id, head if seq is None else seq, head)
+    reading = _Reading(connection, dataset_id, head if seq is None else seq, at, head)
+    entities, told = reading.graph(full=facts)
     return Changes(
         reading.seq,
         at,
-        entities=reading.entities(),
-        facts=reading.facts(full=facts),
+        entities=entities,
+        facts=told,
         artifacts=reading.artifacts() if facts else {},
         quads=reading.quads(),
         whole=True,
@@ -50,7 +51,7 @@ def changes_since(connection: Connection, dataset_id: int, seq: int) -> Changes 
     that all have to be read."""
     head, at = _head(connection, dataset_id)
     touched = _Touched.after(connection, dataset_id, seq, head)
-    return touched and touched.changes(_Reading(connection, dataset_id, head, head), at, since=seq)
+    return touched and touched.changes(_Reading(connection, dataset_id, head, at, head), since=seq)
 
 
 def rows_back_at(connection: Connection, dataset_id: int, at_seq: int) -> Changes | None:
@@ -59,12 +60,7 @@ def rows_back_at(connection: Connection, dataset_id: int, at_seq: int) -> Change
     head, at = point = _head(connection, dataset_id)
     at = _time_of(connection, dataset_id, at_seq, point) if at_seq != head else at
     touched = _Touched.after(connection, dataset_id, at_seq, head)
-    return touched and touched.changes(_Reading(connection, dataset_id, at_seq, head), at, since=at_seq)
-
-
-def microseconds(moment: datetime) -> int:
-    """Since 1970, UTC."""
-    return (moment - _EPOCH) // _MICROSECOND
+    return touched and touched.changes(_Reading(connection, dataset_id, at_seq, at, head), since=at_seq)
 
 
 def _head(connection: Connection, dataset_id: int) -> tuple[int, int]:
@@ -104,12 +100,13 @@ class _Touched:
             return None
         return cls(*({i for row in rows for i in row.get(name, ())} for name in ("entities", "edges", "artifacts")))
 
-    def changes(self, reading: _Reading, at: int, since: int) -> Changes:
+    def changes(self, reading: _Reading, since: int) -> Changes:
+        entities, facts = reading.graph(self.entities, self.edges)
         return Changes(
             reading.seq,
-            at,
-            entities=_or_none(self.entities, reading.entities(self.entities)),
-            facts=_or_none(self.edges, reading.facts(self.edges)),
+            reading.at,
+            entities=_or_none(self.entities, entities),
+            facts=_or_none(self.edges, facts),
             artifacts=_or_none(self.artifacts, reading.artifacts(self.artifacts)),
             quads=reading.changed_quads(since),
         )
@@ -127,7 +124,7 @@ class _Microseconds(dict[Any, Any]):
 
     def __missing__(self, value: str | datetime) -> int:
         moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
-        self[value] = found = (moment - _EPOCH) // _MICROSECOND
+        self[value] = found = microseconds(moment)
         return found
 
 
@@ -137,17 +134,46 @@ def _raw(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
 
 
 class _Reading:
-    """The rows of a dataset as they were after a commit; `seq` is the newest one for now. All of them, or some by id:
-    those that are there then."""
+    """The rows of a dataset as they were after a commit; `seq` is the newest one for now, `at` its time. All of them,
+    or some by id: those that are there then."""
 
-    def __init__(self, connection: Connection, dataset_id: int, seq: int, head: int) -> None:
+    def __init__(self, connection: Connection, dataset_id: int, seq: int, at: int, head: int) -> None:
         self.connection = connection
         self.dataset_id = dataset_id
         self.seq = seq
+        self.at = at
         self.is_past = seq < head
         self.micros = _Microseconds({None: None})
 
-    def entities(self, ids: Iterable[int] | None = None) -> dict[int, EntityRow]:
+    def graph(
+        self, entity_ids: Iterable[int] | None = None, edge_ids: Iterable[int] | None = None, *, full: bool = True
+    ) -> tuple[dict[int, EntityRow], dict[int, FactRow]]:
+        """The entities, and the facts: without `full` each without words and sources."""
+        entities, facts = self._entities(entity_ids), self._facts(edge_ids, full=full)
+        aliases = self._aliases(entity_ids)
+        later: dict[int, EntityRow] = {}
+        if self.is_past and (merges := merges_since(self.connection, self.dataset_id, self.seq)):
+            back = Unmerging(self.connection, self.dataset_id, self.seq, self.at, entities, facts, aliases, full)
+            back.undo(merges)
+            ends = {end for fact in facts.values() for end in (fact.source_id, fact.target_id)} - entities.keys()
+            later = {i: row for i, row in back.later.items() if i in ends} | self._later(ends)
+        elif self.is_past:
+            later = self._ends_of_then(entity_ids)
+        entities |= later
+        with_aliases(entities, aliases.values())
+        return entities, facts
+
+    def _aliases(self, ids: Iterable[int] | None) -> dict[int, Alias]:
+        """The names of entities that were merged into others, by the ids that they had."""
+        a, micros = t.aliases.c, self.micros
+        rows = self._rows((a.former_id, a.entity_id, a.name, _raw(a.created_at)), a.entity_id, None, ids)
+        return {
+            i: Alias(entity_id, name)
+            for i, entity_id, name, created in rows
+            if not self.is_past or micros[created] <= self.at
+        }
+
+    def _entities(self, ids: Iterable[int] | None) -> dict[int, EntityRow]:
         e, v = t.entities.c, t.entity_versions.c
         columns = (e.id, e.name, e.type, e.description)
         rows = self._rows(columns, e.id, e.created_seq, ids)
@@ -155,20 +181,24 @@ class _Reading:
         for i, name, type_, description in self._before(v.entity_id, (v.name, v.type, v.description), v.seq, ids):
             if i in found:
                 found[i] = EntityRow(name, type_, description)
-        return found | self._ends_of_then(ids) if self.is_past else found
+        return found
 
     def _ends_of_then(self, ids: Iterable[int] | None) -> dict[int, EntityRow]:
-        """Entities that came later and that facts of then are about by now, as one that another was merged into. Nobody
-        had said of them what they are."""
+        """Entities that came later and that facts of then are about by now, as one that another was merged into or that
+        stands for one that was forgotten."""
         e, f = t.entities.c, t.edges.c
         # The sum keeps SQLite from walking through the commits instead of going to the facts of one entity.
         its = (f.dataset_id == self.dataset_id) & (f.created_seq + 0 <= self.seq)
-        about = sa.or_(*(sa.exists().where(its, end == e.id) for end in (f.source_id, f.target_id)))
-        rows = self._rows((e.id, e.name, e.type), e.id, None, ids, (e.created_seq > self.seq) & about)
+        return self._later(ids, sa.or_(*(sa.exists().where(its, end == e.id) for end in (f.source_id, f.target_id))))
+
+    def _later(self, ids: Iterable[int] | None, which: sa.ColumnElement[bool] | None = None) -> dict[int, EntityRow]:
+        """Entities that came later: nobody had said of them what they are."""
+        e = t.entities.c
+        is_later = e.created_seq > self.seq
+        rows = self._rows((e.id, e.name, e.type), e.id, None, ids, is_later if which is None else is_later & which)
         return {i: EntityRow(name, type_, "") for i, name, type_ in rows}
 
-    def facts(self, ids: Iterable[int] | None = None, *, full: bool = True) -> dict[int, FactRow]:
-        """Without `full` each without words and sources."""
+    def _facts(self, ids: Iterable[int] | None, *, full: bool) -> dict[int, FactRow]:
         e, micros = t.edges.c, self.micros
         times = (_raw(e.valid_at), _raw(e.invalid_at), _raw(e.created_at), _raw(e.expired_at))
         words = (e.description, e.artifact_id) if full else ()

@@ -109,8 +109,8 @@ class History:
 
     async def undone(self) -> None:
         tombstone = self._one(self.tombstones)
-        self.tombstones.remove(tombstone)
         await undo(self.core, UndoRequest(user_id=USER, tombstone_id=tombstone))
+        self.tombstones.remove(tombstone)
 
     async def step(self, *kinds: str) -> str:
         """One call of these kinds; what can't be done at this moment is left."""

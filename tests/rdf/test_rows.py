@@ -3,6 +3,8 @@ other."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from core.config import Config
@@ -74,27 +76,52 @@ async def test_what_is_forgotten_goes_from_the_past_too_and_comes_back_with_undo
         assert undone > 3
 
 
-@pytest.mark.parametrize("seed", range(3))
-async def test_what_is_merged_is_one_in_the_past_too_until_that_is_undone(config: Config, seed: int) -> None:
+@pytest.mark.parametrize("seed", range(6))
+async def test_the_past_is_exact_across_merges_that_hold_and_merges_that_were_undone(config: Config, seed: int) -> None:
     async with open_core(config, Providers(NoEngine())) as core:
         history = History(core, seed)
         await history.told()
-        undone = 0
-        for _ in range(STEPS // 4):
-            for _ in range(3):
-                await history.step(*TELLING)
-            before = await past_of(history)
-            await history.step("merged")
-            after = await past_of(history)
-            (other,) = before[max(before)].entities.keys() - after[max(after)].entities.keys()
-            for seq, then in before.items():
-                assert other not in after[seq].entities
-                assert after[seq].entities.keys() >= then.entities.keys() - {other}
-                assert _ends(after[seq]) <= after[seq].entities.keys()
-            await history.step("undone")
-            undone += not history.tombstones
-            assert {seq: rows for seq, rows in (await past_of(history)).items() if seq in before} == before
-        assert undone > 3
+        kept = {1: await history.whole()}
+        merged = undone = 0
+        for _ in range(STEPS):
+            before = len(history.tombstones)
+            await history.step(*TELLING, "merged", "merged", "undone", "undone")
+            merged += len(history.tombstones) > before
+            undone += len(history.tombstones) < before
+            now = await history.whole()
+            kept.setdefault(now.seq, now)
+        assert merged > 2 and undone
+        for seq, then in kept.items():
+            assert await history.whole(seq) == then
+            assert await history.whole(seq, facts=False) == _bare(then)
+            await assert_they_lead(history, then, kept[max(kept)], "the end")
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_nothing_forgotten_comes_back_with_the_past_of_a_merge(config: Config, seed: int) -> None:
+    """What stays keeps its names, ends and times of each commit."""
+    async with open_core(config, Providers(NoEngine())) as core:
+        history = History(core, seed)
+        await history.told()
+        kept = {1: await history.whole()}
+        for _ in range(STEPS):
+            await history.step(*TELLING, "merged", "forgotten")
+            now = await history.whole()
+            kept.setdefault(now.seq, now)
+        there = kept[max(kept)].artifacts
+        for seq, then in (await past_of(history)).items():
+            assert _ends(then) <= then.entities.keys()
+            for i, entity in then.entities.items():
+                was = kept[seq].entities[i]
+                assert entity is not None and was is not None
+                assert (entity.name, entity.type) == (was.name, was.type)
+            for i, fact in _facts(then).items():
+                was = _facts(kept[seq])[i]
+                assert (_ended(fact), _times(fact)) == (_ended(was), _times(was))
+                assert set(fact.artifacts) == set(was.artifacts) & there.keys()
+                assert fact.artifact_id is None or fact.artifact_id in there
+                assert fact.description in ("", was.description)
+                assert set(fact.sessions) <= set(was.sessions)
 
 
 async def past_of(history: History) -> dict[int, Changes]:
@@ -108,6 +135,18 @@ def _facts(rows: Changes) -> dict[int, FactRow]:
 
 def _ends(rows: Changes) -> set[int]:
     return {end for fact in _facts(rows).values() for end in (fact.source_id, fact.target_id)}
+
+
+def _ended(fact: FactRow) -> tuple[int, str, int]:
+    return fact.source_id, fact.relation, fact.target_id
+
+
+def _bare(rows: Changes) -> Changes:
+    bare = {
+        i: fact._replace(description="", artifact_id=None, artifacts=(), sessions=())
+        for i, fact in _facts(rows).items()
+    }
+    return replace(rows, facts=bare, artifacts={})
 
 
 def _times(fact: FactRow) -> tuple[int | None, ...]:
