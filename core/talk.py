@@ -31,7 +31,8 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool that the model calls. `arguments` are as it wrote them, unchecked; what was no JSON object has none."""
+    """A tool that the model calls. `arguments` are as it wrote them, unchecked; where it wrote no JSON object there are
+    none."""
 
     id: str
     name: str
@@ -88,5 +89,5 @@ class ToolCallingModel(LanguageModel, Protocol):
 
     async def turn(self, talk: Talk, choice: Choice) -> Turn:
         """The model's next turn. Raises ModelFailed or ModelOverloaded when none came, with the inference to record;
-        CannotCallTools where the server refuses the tools."""
+        CannotCallTools where the server refuses the tools of a talk that begins."""
         ...

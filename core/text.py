@@ -49,6 +49,12 @@ def _clean_string(text: str, notes: dict[str, int]) -> str:
     return text
 
 
+def one_line(text: str, most: int = 200) -> str:
+    """The text on one line, cut where it is longer than `most` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
 def fold(text: str) -> str:
     """The text as it is searched: NFC(casefold(NFD(text))), white space collapsed, invisible marks removed."""
     folded = unicodedata.normalize("NFD", text).casefold()

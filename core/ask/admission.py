@@ -31,7 +31,7 @@ class Admitted:
 async def admitted(core: Core, request: AskRequest) -> Admitted:
     """Lets a question in. Raises UnknownDataset, InvalidRequest for a commit that is not there, ModelUnavailable and
     QuestionLimit, in this order: what can't be answered is not counted."""
-    deadline = Deadline(clock=core.monotonic)
+    deadline = Deadline(core.monotonic)
     dataset = await graph_of(core, request)
     if (request.as_of_commit_seq or 0) > dataset.head_seq:
         raise InvalidRequest(f"as_of_commit_seq: the newest commit is {dataset.head_seq}", param="as_of_commit_seq")

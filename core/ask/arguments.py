@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 from pydantic import (
     AfterValidator,
@@ -20,17 +21,26 @@ from core.ask.response import ToolName
 from core.errors import InvalidRequest
 from core.evals.trace import Chart, RouteKind
 from core.rdf.gate import without_prefixes
+from core.text import one_line
 
 MAX_CITATIONS = 20
 MAX_LINE = 200
 _MAX_NAMED = 20
 
+_KINDS: tuple[object, ...] = get_args(RouteKind)
+
 Told = TypeVar("Told", bound=BaseModel)
 
 
 def _listed(value: object) -> object:
-    """Models write one value where a list is asked for."""
-    return [value] if isinstance(value, str) else () if value is None else value
+    """Models write one value where a list is asked for, or the list as a text."""
+    if not isinstance(value, str):
+        return () if value is None else value
+    try:
+        listed = json.loads(value)
+    except (ValueError, RecursionError):
+        return [value]
+    return cast("list[object]", listed) if isinstance(listed, list) else [value]
 
 
 def _or_default(default: object) -> BeforeValidator:
@@ -39,6 +49,8 @@ def _or_default(default: object) -> BeforeValidator:
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Variables = Annotated[Names, AfterValidator(lambda names: tuple(name.lstrip("?$") for name in names))]
+Point = Day | Annotated[int, Field(ge=0)]
+"""A date, or the number of a commit."""
 Entailed = Literal["none", "subclass", "rdfs"]
 Stated = Annotated[Entailed, _or_default("none")]
 
@@ -68,21 +80,22 @@ class CommitForDateArguments(_Arguments):
 
 class CompareArguments(_Arguments):
     query: Annotated[str, Field(min_length=1)]
-    since: Day
-    until: Day | None = None
+    since: Point
+    until: Point | None = None
     key: Variables = ()
     entailment: Stated = "none"
 
 
 class AnswerArguments(_Arguments):
-    """The answer as the model gives it, unchecked. `step` is the number of the step whose rows hold it."""
+    """The answer as the model gives it, unchecked. `step` is the number of the step whose rows hold it. A chart or a
+    route that can't be read is none: that is worth no second try."""
 
     text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     citations: Names = ()
     step: int | None = None
     chart: Annotated[Chart | None, BeforeValidator(lambda value: _chart(value))] = None
     rationale: Annotated[str, _or_default("")] = ""
-    route: Annotated[RouteKind | None, BeforeValidator(lambda value: value or None)] = None
+    route: Annotated[RouteKind | None, BeforeValidator(lambda value: value if value in _KINDS else None)] = None
 
 
 def read_arguments(model: type[Told], stated: object) -> Told:
@@ -95,7 +108,6 @@ def read_arguments(model: type[Told], stated: object) -> Told:
 
 
 def _chart(value: object) -> object:
-    """A hint is worth no second try: one that can't be read is none."""
     try:
         return Chart.model_validate(value)
     except ValidationError:
@@ -119,8 +131,7 @@ def line_of(tool: ToolName, stated: Mapping[str, Any]) -> str:
     named = ("query",) if tool in ("sparql", "compare") else ("text", "date", "classes", "properties")
     values = [stated[name] for name in named if stated.get(name)]
     text = " ".join(map(_spoken, values))
-    line = " ".join((without_prefixes(text) if named == ("query",) else text).split())
-    return line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 1]}…"
+    return one_line(without_prefixes(text) if named == ("query",) else text, MAX_LINE)
 
 
 def _spoken(value: object) -> str:

@@ -55,11 +55,12 @@ class Calls:
                 raise Stopped("the model refused to answer")
             if turn is not None and turn.stop == "finished":
                 return turn
-            if not again or self.deadline.left() < AGAIN_SECONDS:
+            if again and not self.deadline.left():
+                raise Stopped(_LATE)
+            if self.deadline.left() < AGAIN_SECONDS:
                 break
-            await asyncio.sleep(PAUSE)
-        if not self.deadline.left():
-            raise Stopped(_LATE)
+            if again:
+                await asyncio.sleep(PAUSE)
         raise ModelGone("the model did not answer; ask again later")
 
     async def _tried(self, model: ToolCallingModel, talk: Talk) -> Turn | None:
@@ -115,6 +116,6 @@ def _of_ask(inference: Inference, error: str) -> Inference:
 
 def _storable(turn: Turn) -> Turn:
     """The turn with what it says fit to be stored and sent: models write characters that are none."""
-    text, _ = clean(turn.text)
+    (text, _), (content, _) = clean(turn.text), clean(turn.content)
     calls = [replace(call, arguments=cast("Mapping[str, Any]", clean(call.arguments)[0])) for call in turn.calls]
-    return replace(turn, text=str(text), calls=calls)
+    return replace(turn, text=str(text), calls=calls, content=content)

@@ -15,12 +15,12 @@ AGAIN_SECONDS = 10.0
 
 
 class Deadline:
-    """Counts down from `seconds`. `clock` is monotonic, in seconds."""
+    """Counts down from 60 seconds. `clock` is monotonic, in seconds."""
 
-    def __init__(self, seconds: float = SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self.began = clock()
-        self._seconds = seconds
+        self._seconds = SECONDS
 
     def left(self) -> float:
         """Seconds that are left, 0 at the least."""

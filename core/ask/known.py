@@ -10,6 +10,7 @@ from core.ask.response import AnchorShown
 from core.describe.anchors import Anchor
 from core.describe.prefixes import ShortNames
 from core.names.names import Candidate, Linked
+from core.text import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Known:
 
 def candidate_line(candidate: Candidate) -> str:
     """A record that a name may stand for, as the model reads it."""
-    label = f' "{candidate.label}"' if candidate.label else ""
+    label = f' "{one_line(candidate.label)}"' if candidate.label else ""
     return f'"{candidate.text}": <{candidate.iri}>{label}, a <{candidate.class_}>, {candidate.by} {candidate.score:.2f}'
 
 

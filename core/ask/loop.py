@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from core.ask.arguments import AnswerArguments, read_arguments
 from core.ask.calls import Calls, Stopped
@@ -21,6 +21,7 @@ MAX_ROUNDS = 4
 MAX_STRAY = 3
 
 _STEP_TOOLS = frozenset(tool.name for tool in TOOLS) - {ANSWER.name}
+_LAST = "That was the last round of steps. Call answer now, with what you have read."
 _ANSWER_LATER = "Read the results of the other calls first, then call answer again."
 _NO_STEPS_LEFT = "No step is left. Call answer now, with what you have read."
 _NO_SUCH_TOOL = "There is no such tool."
@@ -49,28 +50,36 @@ class Loop:
         while True:
             try:
                 turn = await self.calls.turn(self.model, self._talk())
+                self.messages.append(turn)
+                if answer := await self._went(turn):
+                    return answer
             except (Stopped, DailyLimit):
                 if self.sent_back:
                     return self.sent_back
                 raise
-            self.messages.append(turn)
-            if answer := await self._went(turn):
-                return answer
 
     def _talk(self) -> Talk:
-        return Talk(self.system, list(self.messages), LAST_TOOLS if self._is_last else TOOLS, MAX_TOKENS)
+        """The tools stay what they are while the model goes along: they stand before all else in a provider's cache."""
+        tools = LAST_TOOLS if self._is_last and self.stray else TOOLS
+        return Talk(self.system, list(self.messages), tools, MAX_TOKENS)
 
     @property
     def _is_last(self) -> bool:
         """Whether the model has to answer now."""
-        is_late = self.calls.deadline.left() < ANSWER_SECONDS
-        return self.rounds >= MAX_ROUNDS or self.steps.left <= 0 or is_late
+        return self.rounds >= MAX_ROUNDS or self._takes_no_more
+
+    @property
+    def _takes_no_more(self) -> bool:
+        return self.steps.left <= 0 or self.calls.deadline.left() < ANSWER_SECONDS
 
     async def _went(self, turn: Turn) -> Answer | None:
         """What comes of a turn: an answer that holds, or what the model is told next."""
         if any(call.name in _STEP_TOOLS for call in turn.calls) and not self._is_last:
             self.rounds += 1
-            self.messages.append(Told(results=[await self._taken(call) for call in turn.calls]))
+            results = [await self._taken(call) for call in turn.calls]
+            if self._is_last:  # in the last result: some servers take no words between results and an answer
+                results[-1] = replace(results[-1], text=f"{results[-1].text}\n\n{_LAST}")
+            self.messages.append(Told(results=results))
             return None
         final = next((call for call in turn.calls if call.name == ANSWER.name), None)
         if final is None:
@@ -82,7 +91,7 @@ class Loop:
             return ToolResult(call.id, _ANSWER_LATER, failed=True)
         if call.name not in _STEP_TOOLS:
             return ToolResult(call.id, _NO_SUCH_TOOL, failed=True)
-        if self.steps.left <= 0:
+        if self._takes_no_more:
             return ToolResult(call.id, _NO_STEPS_LEFT, failed=True)
         step = await self.steps.take(call.name, call.arguments)
         self.told(step)

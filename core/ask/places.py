@@ -41,8 +41,9 @@ class Places:
         self._dataset = dataset
         self._timeline = sorted(request.timeline, key=lambda point: point.date)
         self._of_request = request.as_of_commit_seq
-        named = [int(seq) for seq in _NAMED.findall(request.question)]
-        self._known = {seq: Place(seq, "request") for seq in named}
+        latest = dataset.head_seq if self._of_request is None else self._of_request
+        named = map(int, _NAMED.findall(request.question))
+        self._known = {seq: Place(seq, "request") for seq in named if seq <= latest}
 
     @property
     def usual(self) -> Place | None:
@@ -61,6 +62,12 @@ class Places:
             "as_of_commit_seq: no date of this question stands for that commit; call commit_for_date first",
             param="as_of_commit_seq",
         )
+
+    async def of(self, point: date | int) -> Place:
+        """Where a date or the number of a commit leads. Raises InvalidRequest where it leads nowhere."""
+        if isinstance(point, date):
+            return await self.of_date(point)
+        return self.at(point) or Place(point, "request")
 
     async def of_date(self, day: date) -> Place:
         """The commit that holds the graph as it was at the end of a day, UTC; by the timeline, where there is one.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, cast, get_args
 
 from core.ask import arguments as args
@@ -26,6 +27,7 @@ from core.errors import (
     ModelFailed,
     NoEmbedding,
     NotConfigured,
+    NotYetVisible,
     QueryTimeout,
     QueryTooLarge,
 )
@@ -42,6 +44,7 @@ _CORRECTABLE = (
     InvalidRequest,
     NoEmbedding,
     NotConfigured,
+    NotYetVisible,
     QueryTimeout,
     QueryTooLarge,
     IndexUnavailable,
@@ -170,10 +173,13 @@ class Steps:
         return _Done(told_rows(ran.solutions, self.limit), total, QueryFound(ran, asked.entailment, place))
 
     async def _compare(self, asked: args.CompareArguments, seconds: float) -> _Done:
-        if asked.until and asked.until < asked.since:
+        since, until = asked.since, asked.until
+        if isinstance(since, date) and isinstance(until, date) and until < since:
             raise InvalidRequest("until: is before since", param="until")
-        earlier = await self.places.of_date(asked.since)
-        later = await self.places.of_date(asked.until) if asked.until else self.places.usual
+        earlier = await self.places.of(since)
+        later = self.places.usual if until is None else await self.places.of(until)
+        if later and later.seq < earlier.seq:
+            raise InvalidRequest("until: is before since", param="until")
         compared = await compare_points(
             self.core,
             self.dataset,
@@ -195,6 +201,8 @@ class Steps:
 
     async def _find(self, text: str) -> _Done:
         linked = await link_names(self.core, self.dataset, text, _CANDIDATES, phrase=True)
+        if not linked.ready:
+            raise NotYetVisible("the names of this graph are still being read; find the record by its label in a query")
         self.seen.add(candidate.iri for candidate in linked.candidates)
         lines = [candidate_line(candidate) for candidate in linked.candidates]
         return _Done("\n".join(lines) or "no record has such a name")

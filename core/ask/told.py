@@ -9,6 +9,7 @@ from core.compare.comparing import Compared
 from core.compare.pairing import Change
 from core.rdf.terms import Row, Solutions, Term
 from core.rdf.vocabulary import RDF, XSD
+from core.text import one_line
 
 MAX_ROWS = 30
 MAX_VALUE = 200
@@ -47,8 +48,7 @@ def told_row(row: Row) -> str:
 
 def told_term(term: Term) -> str:
     """A value on one line, cut where it is long."""
-    value = " ".join(term.value.split())
-    value = value if len(value) <= MAX_VALUE else f"{value[: MAX_VALUE - 1]}…"
+    value = one_line(term.value, MAX_VALUE)
     if term.kind == "uri":
         return f"<{value}>"
     if term.kind != "literal" or term.datatype in _BARE:

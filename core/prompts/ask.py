@@ -10,11 +10,12 @@ from typing import Any
 from core.evals.trace import RouteKind
 from core.prompts.fence import fenced, fenced_lines
 from core.prompts.route import KINDS
+from core.rdf.vocabulary import WELL_KNOWN
 from core.talk import SystemPart, ToolSpec
 
 MAX_TOKENS = 8_192
 
-SYSTEM = """\
+SYSTEM = f"""\
 You answer a question from a graph, as a careful person at a query console does: you run SPARQL queries, read their \
 rows, correct what went wrong, and then answer in plain words.
 
@@ -34,7 +35,8 @@ further names.
 one empty result: a name, a direction or a class may be another than you thought.
 
 How to write queries
-- Only SELECT and ASK run. Prefixes of the description need no PREFIX line. There is no SERVICE and no FROM.
+- Only SELECT and ASK run. Prefixes of the description need no PREFIX line, nor do {", ".join(WELL_KNOWN)}. There is \
+no SERVICE and no FROM.
 - You read the number of rows and the first 30. Count, sum and rank with COUNT, SUM, GROUP BY and ORDER BY in the \
 query; never count rows yourself.
 - Select the IRI of each record that the answer names, with its label in a column of its own.
@@ -47,10 +49,11 @@ filter what it finds.
 Questions about the past
 - What the graph held at a date: call commit_for_date, then run the query with the as_of_commit_seq that it returns. \
 Never answer about a past date from the graph of another commit. Where the date can't be placed, say so.
-- What changed since a date or between two dates: call compare with one query and the key, the variables of the \
-record. Leave LIMIT out of it.
-- A graph that remembers dated facts has a second clock: when a fact held in the world stands in the fact itself. "Who \
-worked there in 2021?" asks for that; "what did we know in 2021?" asks for a commit.
+- What changed since a date or a commit, or between two of them: call compare with one query and the key, the \
+variables of the record. Leave LIMIT out of it.
+- A graph that remembers dated facts has a second clock: when a fact held in the world stands in the fact itself, in \
+times such as "2021-06-30T00:00:00Z"^^xsd:dateTime. "Who worked there in 2021?" asks for that; "what did we know in \
+2021?" asks for a commit.
 
 How to answer
 - Call the answer tool. text answers the question in its own language, briefly, in whole sentences, with the names as \
@@ -87,7 +90,10 @@ SPARQL = ToolSpec(
         ["query"],
         query=_STRING,
         entailment=_ENTAILMENT,
-        as_of_commit_seq={"type": "integer", "description": "A past commit, from commit_for_date. Default: none."},
+        as_of_commit_seq={
+            "type": "integer",
+            "description": "A past commit: from commit_for_date, or named in the question. Default: none.",
+        },
     ),
 )
 FIND_ENTITIES = ToolSpec(
@@ -115,8 +121,8 @@ COMPARE = ToolSpec(
     _schema(
         ["query", "since"],
         query=_STRING,
-        since={**_DATE, "description": "The earlier date, YYYY-MM-DD."},
-        until={**_DATE, "description": "The later date. Default: the newest commit."},
+        since={**_STRING, "description": "The earlier point: a date, YYYY-MM-DD, or the number of a commit."},
+        until={**_STRING, "description": "The later point. Default: the newest commit."},
         key={**_STRINGS, "description": "The variables of the record that rows are paired by. Default: whole rows."},
         entailment=_ENTAILMENT,
     ),

@@ -21,7 +21,8 @@ TAGS = (
     "today",
     "weekday",
 )
-_OURS = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(TAGS)})\b)", re.IGNORECASE)
+# An IRI that begins like a tag, such as <text:1>, stays whole.
+_OURS = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(TAGS)})(?:[\s/>]|$))", re.IGNORECASE)
 
 
 def fenced(tag: str, content: str) -> str:

@@ -23,7 +23,7 @@ def system_blocks(talk: Talk) -> list[TextBlockParam]:
 
 def messages_of(talk: Talk) -> list[MessageParam]:
     """The messages. The end of the last one is marked: the next turn reads all before it from the cache."""
-    messages = [_message(message) for message in talk.messages]
+    messages = [_message(message) for message in talk.messages if not _is_silent(message)]
     messages[-1]["content"][-1] |= {"cache_control": _KEPT}
     return cast("list[MessageParam]", messages)
 
@@ -43,8 +43,14 @@ def turn_of(message: Message, completion: Completion) -> Turn:
         for block in message.content
         if block.type == "tool_use" and not cut
     ]
-    content = [block.model_dump(mode="json", exclude_none=True) for block in message.content]
+    said = [block for block in message.content if block.type != "text" or block.text.strip()]
+    content = [block.model_dump(mode="json", exclude_none=True) for block in said]
     return Turn(completion.text, calls, completion.inference, content, completion.stop, completion.detail)
+
+
+def _is_silent(message: Told | Turn) -> bool:
+    """A turn without a word or a call, thoughts or not: the API refuses to read it again."""
+    return isinstance(message, Turn) and not (message.calls or message.text.strip())
 
 
 def _message(message: Told | Turn) -> dict[str, Any]:

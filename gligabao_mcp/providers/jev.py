@@ -107,8 +107,13 @@ def first_bytes(text: str) -> str:
 def _chosen(said: Any, criteria: Mapping[str, str]) -> _Chosen:
     if said["choice"] not in criteria:
         raise Unusable(f"chose none of {', '.join(criteria)}")
-    probabilities = {name: float(value) for name, value in said["probabilities"].items()}
-    return _Chosen(said["choice"], float(said["confidence"]), probabilities)
+    stated = said["probabilities"]
+    chosen = _Chosen(
+        said["choice"], float(said["confidence"]), {name: float(stated[name]) for name in criteria if name in stated}
+    )
+    if not all(0 <= likely <= 1 for likely in (chosen.confidence, *chosen.probabilities.values())):
+        raise Unusable("answered with what is no probability")
+    return chosen
 
 
 def _inference(body: Any, request_id: str) -> Inference:

@@ -91,9 +91,11 @@ class OpenAIModel:
         await self.warm()
         model = choice.model or self.model
         level = choice.reasoning if self._takes_effort or self.official else "none"
+        # A server that has answered takes tools, whatever its error says of them.
+        explain = _refusal if any(isinstance(one, Turn) for one in talk.messages) else _talk_refusal
         try:
             turn, latency_ms = await self._gate.call(
-                lambda: self._send_talk(talk, Choice(model, level)), _talk_refusal, model=model, reasoning=level
+                lambda: self._send_talk(talk, Choice(model, level)), explain, model=model, reasoning=level
             )
         except ModelFailed as failure:
             if NO_TOOLS in failure.message:

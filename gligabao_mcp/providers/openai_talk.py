@@ -10,7 +10,12 @@ from core.ports import Completion
 from core.talk import Talk, Told, ToolCall, Turn
 
 if TYPE_CHECKING:
-    from openai.types.chat import ChatCompletionMessage, ChatCompletionMessageParam, ChatCompletionToolUnionParam
+    from openai.types.chat import (
+        ChatCompletionMessage,
+        ChatCompletionMessageFunctionToolCall,
+        ChatCompletionMessageParam,
+        ChatCompletionToolUnionParam,
+    )
 
 
 def messages_of(talk: Talk) -> list[ChatCompletionMessageParam]:
@@ -34,15 +39,23 @@ def tools_of(talk: Talk) -> list[ChatCompletionToolUnionParam]:
 def turn_of(message: ChatCompletionMessage, completion: Completion) -> Turn:
     """The turn that a reply is; a call that was cut off is none."""
     stated = [] if completion.stop == "truncated" else message.tool_calls or []
+    written = [_written(number, call) for number, call in enumerate(stated) if call.type != "custom"]
     calls = [
-        ToolCall(call.id, call.function.name, _arguments(call.function.arguments))
-        for call in stated
-        if call.type == "function"
+        ToolCall(call["id"], call["function"]["name"], json.loads(call["function"]["arguments"])) for call in written
     ]
     content: dict[str, Any] = {"role": "assistant", "content": message.content or ""}
-    if calls:  # whole: some servers put marks of their own into a call and want them back
-        content["tool_calls"] = [call.model_dump(mode="json", exclude_none=True) for call in stated]
+    if calls:
+        content["tool_calls"] = written
     return Turn(completion.text, calls, completion.inference, content, completion.stop, completion.detail)
+
+
+def _written(number: int, call: ChatCompletionMessageFunctionToolCall) -> dict[str, Any]:
+    """A call as it goes back: whole, because some servers put marks of their own into it and want them back. What is
+    missing is filled in, and what is no JSON object becomes an empty one: servers read the arguments again."""
+    whole = call.model_dump(mode="json", exclude_none=True, warnings=False)
+    function = whole["function"]
+    function["arguments"] = _readable(function.get("arguments"))
+    return {"id": f"call_{number}", "type": "function", **whole}
 
 
 def _messages(message: Told | Turn) -> Iterator[dict[str, Any]]:
@@ -55,10 +68,11 @@ def _messages(message: Told | Turn) -> Iterator[dict[str, Any]]:
         yield {"role": "user", "content": message.text}
 
 
-def _arguments(text: str) -> dict[str, Any]:
-    """The arguments that a model wrote as JSON; none where they can't be read."""
+def _readable(stated: object) -> str:
+    """The arguments as the model wrote them, where they are a JSON object."""
+    if isinstance(stated, dict):  # some servers send the object itself
+        return json.dumps(stated)
     try:
-        stated = json.loads(text)
-    except ValueError:
-        return {}
-    return cast("dict[str, Any]", stated) if isinstance(stated, dict) else {}
+        return stated if isinstance(stated, str) and isinstance(json.loads(stated), dict) else "{}"
+    except (ValueError, RecursionError):
+        return "{}"

@@ -93,11 +93,23 @@ async def test_a_query_returns_a_hundred_rows_unless_another_limit_is_given(aske
 
 
 @requirement("ask.rounds-and-steps")
-async def test_after_four_rounds_only_the_answer_is_offered(asked: Asker) -> None:
+async def test_after_four_rounds_the_model_has_to_answer(asked: Asker) -> None:
     asked.model.turns(*[sparql(TOTAL)] * 4, answer("Four."))
     body = await asked.ask()
-    assert [[tool.name for tool in talk.tools] == ["answer"] for talk in asked.model.talks] == [*[False] * 4, True]
-    assert len(body["steps"]) == 4
+    assert (len(body["steps"]), body["answer"]["text"]) == (4, "Four.")
+    told = told_in(asked.last)[1:]
+    assert ["Call answer now" in one for one in told] == [False, False, False, True]
+    # The same tools to the end: they stand before all else in the provider's cache.
+    assert all(talk.tools == asked.model.talks[0].tools for talk in asked.model.talks)
+
+
+@requirement("ask.rounds-and-steps")
+async def test_a_fifth_round_is_refused_and_then_only_the_answer_is_offered(asked: Asker) -> None:
+    asked.model.turns(*[sparql(TOTAL)] * 5, answer("Four."))
+    body = await asked.ask()
+    assert (len(body["steps"]), body["answer"]["text"]) == (4, "Four.")
+    assert [[tool.name for tool in talk.tools] == ["answer"] for talk in asked.model.talks] == [*[False] * 5, True]
+    assert told_in(asked.last)[-1].startswith("No step is left.")
 
 
 @requirement("ask.rounds-and-steps")
@@ -105,7 +117,6 @@ async def test_no_more_than_twelve_steps_are_taken(asked: Asker) -> None:
     asked.model.turns(sparql(TOTAL) * 7, sparql(TOTAL) * 7, answer("Four."))
     body = await asked.ask()
     assert len(body["steps"]) == 12
-    assert [tool.name for tool in asked.last.tools] == ["answer"]
     told = asked.last.messages[-1]
     assert isinstance(told, Told)
     assert [result.failed for result in told.results] == [False] * 5 + [True] * 2
@@ -150,6 +161,16 @@ async def test_names_are_found_and_classes_described(asked: Asker) -> None:
     found, described = told_in(asked.model.talks[1])[-2:]
     assert f"<{record('payments')}>" in found
     assert "class:service" in described
+
+
+async def test_names_that_are_not_read_yet_are_no_missing_names(asked: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def reading(*_: object) -> None:
+        return None
+
+    monkeypatch.setattr(asked.core.names, "get", reading)
+    asked.model.turns([("find_entities", {"text": "payments team"})], answer("I can't tell."))
+    (step,) = (await asked.ask())["steps"]
+    assert (step["ok"], "still being read" in step["error"]) == (False, True)
 
 
 async def test_words_without_a_call_are_an_answer_when_the_model_insists(asked: Asker) -> None:

@@ -25,7 +25,7 @@ from core.rdf.ports import GraphQueries, GraphQuery
 from core.rdf.terms import Solutions
 from core.talk import CannotCallTools, Talk, Turn
 from gligabao_mcp.providers.scripted import ScriptedModel
-from tests.ask.asking import Asker, answer, opened, sparql
+from tests.ask.asking import Asker, answer, opened, sparql, told_in
 from tests.ask.services import TOTAL, USER
 from tests.conftest import Tables
 from tests.requirements import requirement
@@ -206,9 +206,40 @@ async def test_with_little_time_left_the_model_has_to_answer(asked: Asker) -> No
     slow = Slow(asked.model, clock, 25)
     asked.model.turns(sparql(TOTAL), sparql(TOTAL), answer("Four."))
     body = await asked.changed(asker=slow, monotonic=clock).ask()
-    assert body["answer"]["text"] == "Four."
+    assert (body["answer"]["text"], len(body["steps"])) == ("Four.", 1)
     assert [len(talk.tools) for talk in asked.model.talks] == [6, 6, 1]
     assert body["timings"]["total_ms"] == 75_000
+
+
+@requirement("ask.deadline", "ask.rounds-and-steps")
+async def test_a_round_of_slow_queries_leaves_time_for_the_answer(asked: Asker) -> None:
+    clock = Clock()
+
+    class Long(Watched):
+        async def solve(self, dataset: Dataset, query: GraphQuery, *, at_seq: int | None = None) -> Solutions:
+            if query.text.endswith(TOTAL):
+                clock.seconds += 8
+            return await super().solve(dataset, query, at_seq=at_seq)
+
+    asked.model.turns(sparql(TOTAL) * 12, answer("Four."))
+    body = await asked.changed(queries=Long(asked.core.queries), monotonic=clock).ask()
+    assert (body["answer"]["text"], len(body["steps"])) == ("Four.", 6)
+    assert "Call answer now" in told_in(asked.last)[-1]
+    assert body["timings"]["total_ms"] == 48_000
+
+
+@requirement("ask.no-model", "ask.deadline")
+async def test_a_model_that_never_answers_is_an_outage_although_the_time_is_up(asked: Asker) -> None:
+    clock = Clock()
+
+    class Silent(Slow):
+        async def turn(self, talk: Talk, choice: Choice) -> Turn:
+            clock.seconds += 40 if clock.seconds < 40 else 20
+            raise TimeoutError
+
+    with pytest.raises(ModelUnavailable):
+        await asked.changed(asker=Silent(asked.model, clock, 0), monotonic=clock).ask()
+    assert clock.seconds == 60
 
 
 @requirement("ask.deadline", "ask.stopped-early")

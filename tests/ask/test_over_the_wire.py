@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, cast
 
 import pytest
 
@@ -15,6 +14,7 @@ from gligabao_mcp.providers.anthropic import AnthropicModel
 from gligabao_mcp.providers.openai import OpenAIModel
 from tests.ask.asking import Asker, Call, answer, sparql
 from tests.ask.services import COUNT, records
+from tests.ask.speaking import claude_says, local_says
 from tests.requirements import requirement
 from tests.wire import Said, Slow, Wire, error
 
@@ -30,41 +30,18 @@ def wire() -> Iterator[Wire]:
         yield wire
 
 
-def claude_says(calls: list[Call]) -> Said:
-    uses = [
-        {"type": "tool_use", "id": f"toolu_{n}", "name": name, "input": given} for n, (name, given) in enumerate(calls)
-    ]
-    return Said(
-        {
-            "id": "msg_1",
-            "type": "message",
-            "role": "assistant",
-            "model": "claude-sonnet-5-5",
-            "content": [THOUGHT, *uses],
-            "stop_reason": "tool_use",
-            "stop_sequence": None,
-            "usage": {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 4000},
-        }
-    )
-
-
-def local_says(calls: list[Call]) -> Said:
-    stated = [
-        {"id": f"call_{n}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
-        for n, (name, given) in enumerate(calls)
-    ]
-    message: Mapping[str, Any] = {"role": "assistant", "content": None, "tool_calls": stated}
-    choice = {"index": 0, "finish_reason": "tool_calls", "message": message}
-    usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
-    return Said(
-        {"id": "c1", "object": "chat.completion", "created": 1, "model": "qwen3", "choices": [choice], "usage": usage}
-    )
+def thoughtful(calls: list[Call]) -> Said:
+    """Claude's calls after a thought."""
+    usage = {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 4000}
+    said = claude_says(calls, usage=usage)
+    body = cast("dict[str, Any]", said.body)
+    return Said({**body, "content": [THOUGHT, *body["content"]]})
 
 
 @requirement("ask.model", "ask.models-field", "ask.context")
 async def test_a_question_to_claude(asked: Asker, wire: Wire) -> None:
     model = AnthropicModel(api_key="sk-ant-test", base_url=wire.url, model="claude-sonnet-5-5", max_retries=0)
-    wire.says(claude_says(sparql(COUNT)), claude_says(answer("Two each.", *TEAMS)))
+    wire.says(thoughtful(sparql(COUNT)), thoughtful(answer("Two each.", *TEAMS)))
     body = await asked.changed(asker=model).ask("How many does each team run?", context="Teams own services.")
     await model.aclose()
     assert body["answer"]["citations"] == TEAMS
@@ -113,7 +90,7 @@ async def test_a_busy_provider_is_asked_twice_and_its_words_stay_here(asked: Ask
 @requirement("stream.hang-up")
 async def test_a_question_that_is_given_up_hangs_up_on_the_provider(asked: Asker, wire: Wire) -> None:
     model = AnthropicModel(api_key="sk-ant-test", base_url=wire.url, max_retries=0)
-    slow = Slow(claude_says(answer("Late.")))
+    slow = Slow(thoughtful(answer("Late.")))
     wire.says(slow)
     work = asyncio.create_task(ask(asked.changed(asker=model).core, asked.request("How many?")))
     assert await asyncio.to_thread(slow.asked.wait, 10)

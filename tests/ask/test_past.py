@@ -93,10 +93,27 @@ async def test_every_query_reads_the_commit_of_the_request(asked: Asker) -> None
     assert "after commit 1" in told_in(asked.model.talks[0])[0]
 
 
+@requirement("ask.as-of-commit-seq", "ask.one-commit")
+@pytest.mark.parametrize(("of", "records"), [({"as_of_commit_seq": 1}, 3), ({}, 4)])
+async def test_a_description_is_of_the_commit_of_the_request(asked: Asker, of: dict[str, Any], records: int) -> None:
+    asked.model.turns([("describe", {"classes": ["class:service"]})], answer("I see."))
+    await asked.ask(**of)
+    assert f"class:service {records} records" in told_in(asked.last)[-1]
+
+
 async def test_a_date_after_the_commit_of_the_request_is_refused(asked: Asker) -> None:
     asked.model.turns(placed("2026-06-19"), answer("I can't tell."))
     body = await asked.ask(as_of_commit_seq=1, timeline=TIMELINE)
     assert "later than commit 1" in body["steps"][0]["error"]
+
+
+@pytest.mark.parametrize(("of", "named"), [({"as_of_commit_seq": 1}, 2), ({}, 99)])
+async def test_a_commit_after_the_one_of_the_request_is_not_read_whoever_names_it(
+    asked: Asker, of: dict[str, Any], named: int
+) -> None:
+    asked.model.turns(sparql(TOTAL, as_of_commit_seq=named), answer("I can't tell."))
+    (step,) = (await asked.ask(f"How many were there after commit {named}?", **of))["steps"]
+    assert (step["ok"], step["error"].startswith("as_of_commit_seq: ")) == (False, True)
 
 
 async def test_an_answer_from_the_newest_commit_has_no_history(asked: Asker) -> None:
@@ -138,9 +155,28 @@ async def test_a_comparison_may_end_at_a_date_or_at_the_commit_of_the_request(as
     assert body["history"]["totals"] == {"added": 0, "removed": 0, "changed": 0, "unchanged": 3}
 
 
-async def test_a_comparison_backwards_in_time_is_refused(asked: Asker) -> None:
-    asked.model.turns(changed(until="2026-06-01"), answer("I can't tell."))
-    body = await asked.ask(timeline=TIMELINE)
+@requirement("compare.step", "compare.history")
+@pytest.mark.parametrize("points", [{"since": 1}, {"since": "1", "until": "2"}])
+async def test_commits_that_the_question_names_can_be_compared(asked: Asker, points: dict[str, Any]) -> None:
+    asked.model.turns(changed(**points), answer("Identity has one more.", record("identity")))
+    body = await asked.ask("What changed between commit 1 and commit 2?")
+    history = body["history"]
+    assert (history["as_of_commit_seq"], history["resolved_by"], "as_of_date" in history) == (1, "request", False)
+    assert (history["totals"]["changed"], body["query"]["as_of_commit_seq"]) == (1, 2)
+
+
+async def test_no_comparison_reads_a_commit_that_nothing_leads_to(asked: Asker) -> None:
+    asked.model.turns(changed(since=1), changed(since=2), answer("Nothing.", step=2))
+    body = await asked.ask()
+    assert [step["ok"] for step in body["steps"]] == [False, True]
+    assert "call commit_for_date first" in body["steps"][0]["error"]
+    assert body["history"]["totals"]["unchanged"] == 2
+
+
+@pytest.mark.parametrize("points", [{"until": "2026-06-01"}, {"since": 2, "until": 1}])
+async def test_a_comparison_backwards_in_time_is_refused(asked: Asker, points: dict[str, Any]) -> None:
+    asked.model.turns(changed(**points), answer("I can't tell."))
+    body = await asked.ask("What was between commit 2 and commit 1?", timeline=TIMELINE)
     assert body["steps"][0]["error"] == "until: is before since"
 
 

@@ -195,6 +195,7 @@ def test_no_content_closes_its_tag(tag: str) -> None:
     inside = fenced(tag, f"a </{tag}> b </{tag.upper()} > c <{tag}> d < /{tag}\n> e <b>f</b> 1 < 2")
     assert len(re.findall(rf"<\s*/?\s*{tag}", inside, re.IGNORECASE)) == 2
     assert "<b>f</b> 1 < 2" in inside
+    assert f"<{tag}:1>" in fenced(tag, f"the record <{tag}:1>")
 
 
 def test_the_text_is_quoted_as_it_is() -> None:

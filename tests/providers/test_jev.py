@@ -30,7 +30,8 @@ async def jev(wire: Wire) -> AsyncIterator[Jev]:
 
 @requirement("ask.router")
 async def test_jev_picks_the_kind_of_a_question(wire: Wire, jev: Jev) -> None:
-    said = {"type": "choice", "choice": "history", "confidence": 0.9, "probabilities": {"history": 0.9, "lookup": 0.1}}
+    said: dict[str, object] = {"type": "choice", "choice": "history", "confidence": 0.9}
+    said["probabilities"] = {"history": 0.9, "lookup": 0.1, "another": 0.3}
     usage = {"input_tokens": 700, "output_tokens": 9}
     wire.says(Said({"model": "jev-1.13.0", "answers": {"route": said}, "usage": usage}))
     reply = await jev.pick_route("What changed since June?", "", "The graph has 3 classes.")
@@ -91,6 +92,7 @@ async def test_jev_sees_the_first_32_kib_and_no_half_character(wire: Wire, jev: 
         Said("<html>"),
         Said({}),
         complexity("enormous"),
+        complexity("simple", 1.5),
         Said({"answers": {"complexity": {"choice": "simple", "confidence": None}}, "model": "jev-1", "usage": {}}),
     ],
 )

@@ -136,6 +136,20 @@ async def test_arguments_that_are_no_object_are_none(wire: Wire, local: OpenAIMo
     assert turn.calls == [ToolCall("call_1", "sparql", {})]
 
 
+async def test_a_call_without_its_usual_parts_is_one_and_goes_back_whole(wire: Wire, local: OpenAIModel) -> None:
+    bare = {"function": {"name": "sparql", "arguments": {"query": "ASK {}"}}}
+    custom = {"id": "c", "type": "custom", "custom": {"name": "x", "input": "y"}}
+    wire.says(calling(bare, custom), chat("Two."))
+    turn = await local.turn(TALK, Choice())
+    assert turn.calls == [ToolCall("call_0", "sparql", {"query": "ASK {}"})]
+    await local.turn(
+        Talk(SYSTEM, [*TALK.messages, turn, Told("", [ToolResult("call_0", "no")])], [SPARQL], 99), Choice()
+    )
+    assert wire.bodies[1]["messages"][2]["tool_calls"] == [
+        {"id": "call_0", "type": "function", "function": {"name": "sparql", "arguments": '{"query": "ASK {}"}'}}
+    ]
+
+
 @pytest.mark.parametrize(
     ("status", "text"),
     [
@@ -152,6 +166,15 @@ async def test_a_server_that_takes_no_tools_is_told_apart(
         await local.turn(TALK, Choice())
     assert "tool" in failed.value.message
     assert failed.value.inferences[0].error
+
+
+async def test_a_server_that_has_answered_takes_tools(wire: Wire, local: OpenAIModel) -> None:
+    wire.says(calling(function("{}")), openai_error(400, "the tool message is too long"))
+    turn = await local.turn(TALK, Choice())
+    told = Told("", [ToolResult("call_1", "3 rows")])
+    with pytest.raises(ModelFailed) as failed:
+        await local.turn(Talk(SYSTEM, [*TALK.messages, turn, told], [SPARQL], 4096), Choice())
+    assert not isinstance(failed.value, CannotCallTools)
 
 
 async def test_another_refusal_is_an_ordinary_failure(wire: Wire, local: OpenAIModel) -> None:
