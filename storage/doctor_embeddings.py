@@ -12,6 +12,7 @@ from core.doctor import SHOWN, Finding
 from core.embeddings.recipe import digest_of
 from storage import tables as t
 from storage.database import Database
+from storage.embedding_rows import batches
 from storage.texts import embedding_index
 from storage.vectors import LanceIndex, Place
 
@@ -102,7 +103,8 @@ def _difference(
 
 def _forget(connection: Connection, one: EntryDifference) -> None:
     e = t.embedding_entries.c
-    embeddings = sa.select(e.embedding_id).where(e.id.in_(one.missing))
-    again = sa.update(t.embeddings).where(t.embeddings.c.id.in_(embeddings)).values(embedded_seq=None)
-    connection.execute(again)
-    connection.execute(sa.delete(t.embedding_entries).where(e.id.in_(one.missing)))
+    for some in batches(one.missing):
+        embeddings = sa.select(e.embedding_id).where(e.id.in_(some))
+        again = sa.update(t.embeddings).where(t.embeddings.c.id.in_(embeddings)).values(embedded_seq=None)
+        connection.execute(again)
+        connection.execute(sa.delete(t.embedding_entries).where(e.id.in_(some)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -99,7 +99,7 @@ def put_entries(connection: Connection, embedding: Embedding, entries: Sequence[
 def take_entries(connection: Connection, embedding: Embedding, gone: Sequence[str]) -> list[Item]:
     """Takes entries away; their items for the outbox."""
     ids = list(entry_ids(connection, embedding, gone).values())
-    for some in _batches(ids):
+    for some in batches(ids):
         connection.execute(sa.delete(e).where(e.c.id.in_(some)))
     return [{"ref_id": i, "text": "", "vector": None, "op": "delete"} for i in ids]
 
@@ -120,16 +120,23 @@ def queue_vectors(connection: Connection, embedding: Embedding, seq: int, items:
 def entry_ids(connection: Connection, embedding: Embedding, iris: Sequence[str]) -> dict[str, int]:
     """The ids of the entries of these records."""
     found: dict[str, int] = {}
-    for some in _batches(iris):
+    for some in batches(iris):
         mine = (e.c.embedding_id == embedding.id) & e.c.iri.in_(some)
         found |= {row.iri: row.id for row in connection.execute(sa.select(e.c.iri, e.c.id).where(mine))}
     return found
 
 
+def entry_digests(connection: Connection, embedding: Embedding, iris: Collection[str] | None) -> dict[str, str]:
+    """The digests of the texts of all entries, or of those of some records, by IRI."""
+    mine = sa.select(e.c.iri, e.c.text_sha256).where(e.c.embedding_id == embedding.id)
+    selects = [mine] if iris is None else [mine.where(e.c.iri.in_(some)) for some in batches(list(iris))]
+    return {row.iri: row.text_sha256 for select in selects for row in connection.execute(select)}
+
+
 def entry_iris(connection: Connection, embedding: Embedding, ids: Sequence[int]) -> dict[int, str]:
     """The records of these entries."""
     found: dict[int, str] = {}
-    for some in _batches(ids):
+    for some in batches(ids):
         mine = (e.c.embedding_id == embedding.id) & e.c.id.in_(some)
         found |= {row.id: row.iri for row in connection.execute(sa.select(e.c.id, e.c.iri).where(mine))}
     return found
@@ -163,5 +170,6 @@ def _renew(connection: Connection, embedding: Embedding, model: str, dim: int) -
 V = TypeVar("V")
 
 
-def _batches(values: Sequence[V]) -> Iterable[Sequence[V]]:
+def batches(values: Sequence[V]) -> Iterable[Sequence[V]]:
+    """The values, as many at a time as one statement names."""
     return (values[start : start + _AT_ONCE] for start in range(0, len(values), _AT_ONCE))

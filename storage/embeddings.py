@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from core.embeddings.ports import Embedding, Near, NewEntry, Spent
+from core.embeddings.ports import Changed, Embedding, Near, NewEntry, Spent
 from core.embeddings.recipe import Recipe
 from core.errors import IndexUnavailable
 from core.graph import Dataset
 from storage.database import Database
+from storage.embedding_changes import changed_since
 from storage.embedding_rows import (
     SELECT,
     embedding_of,
     empty,
+    entry_digests,
     entry_ids,
     entry_iris,
     is_same,
@@ -106,13 +108,15 @@ class SqlEmbeddings:
     async def claim(self, embedding: Embedding) -> bool:
         def claim(connection: Connection) -> bool:
             now = datetime.now(UTC)
-            row = connection.execute(sa.select(t).where(t.c.id == embedding.id).with_for_update()).one_or_none()
+            there = sa.select(t).join(datasets, datasets.c.id == t.c.dataset_id).where(datasets.c.forgotten_id == 0)
+            mine = there.where(t.c.id == embedding.id).with_for_update(of=t)
+            row = connection.execute(mine).one_or_none()
             if row is None or row.version != embedding.version:
                 return False
             is_others = row.owner not in (None, self.owner) and row.lease_until > now and not is_gone(row.owner)
             if not is_others:
-                mine = {"owner": self.owner, "lease_until": now + CLAIM}
-                connection.execute(sa.update(t).where(t.c.id == embedding.id).values(mine))
+                values = {"owner": self.owner, "lease_until": now + CLAIM}
+                connection.execute(sa.update(t).where(t.c.id == embedding.id).values(values))
             return not is_others
 
         return await self.database.write(claim, relaxed=True)
@@ -122,11 +126,13 @@ class SqlEmbeddings:
         free = sa.update(t).where(mine).values(owner=None, lease_until=None)
         await self.database.write(lambda connection: connection.execute(free), relaxed=True)
 
-    async def digests(self, embedding: Embedding) -> dict[str, str]:
-        select = sa.select(e.c.iri, e.c.text_sha256).where(e.c.embedding_id == embedding.id)
+    async def changed(self, embedding: Embedding, base: str, now: datetime, most: int) -> Changed | None:
         return await self.database.read(
-            lambda connection: {row.iri: row.text_sha256 for row in connection.execute(select)}
+            lambda connection: changed_since(connection, embedding.dataset_id, embedding.seq or 0, base, now, most)
         )
+
+    async def digests(self, embedding: Embedding, iris: Collection[str] | None = None) -> dict[str, str]:
+        return await self.database.read(lambda connection: entry_digests(connection, embedding, iris))
 
     async def write(self, embedding: Embedding, entries: Sequence[NewEntry], gone: Sequence[str], spent: Spent) -> bool:
         def write(connection: Connection) -> bool:
@@ -152,6 +158,7 @@ class SqlEmbeddings:
 
     async def follow(self, embedding: Embedding, seq: int) -> None:
         mine = (t.c.id == embedding.id) & (t.c.version == embedding.version)
+        mine &= t.c.embedded_seq.is_not_distinct_from(embedding.seq)
         await self.database.write(
             lambda connection: connection.execute(sa.update(t).where(mine).values(embedded_seq=seq)), relaxed=True
         )

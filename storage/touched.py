@@ -25,7 +25,7 @@ class SqlTouchedRecords:
         self._database = database
 
     async def since(self, dataset: Dataset, seq: int, base: str, limit: int) -> Touched | None:
-        return await self._database.read(lambda connection: _since(connection, dataset.id, seq, base, limit))
+        return await self._database.read(lambda connection: touched_since(connection, dataset.id, seq, base, limit))
 
     async def forgot_since(self, dataset: Dataset, seq: int) -> bool:
         c = t.commits.c
@@ -33,7 +33,8 @@ class SqlTouchedRecords:
         return await self._database.read(lambda connection: connection.execute(select).first() is not None)
 
 
-def _since(connection: Connection, dataset_id: int, seq: int, base: str, limit: int) -> Touched | None:
+def touched_since(connection: Connection, dataset_id: int, seq: int, base: str, limit: int) -> Touched | None:
+    """What `SqlTouchedRecords.since` tells, inside a transaction."""
     c, q = t.commits.c, t.quads.c
     written = sa.select(c.seq, c.touched).where(c.dataset_id == dataset_id, c.seq > seq)
     commits = connection.execute(written).all()
@@ -44,7 +45,10 @@ def _since(connection: Connection, dataset_id: int, seq: int, base: str, limit: 
     model = False
     for moved in (q.created_seq, q.removed_seq):
         select = sa.select(q.subject, q.predicate).where(q.dataset_id == dataset_id, moved > seq, moved <= head)
-        for subject, predicate in connection.execute(select.distinct().limit(20 * limit)):
+        pairs = connection.execute(select.distinct().limit(20 * limit)).all()
+        if len(pairs) == 20 * limit:
+            return None
+        for subject, predicate in pairs:
             model = model or predicate in _MODEL
             if stated := _IRI.fullmatch(subject):
                 iris.add(stated[1])

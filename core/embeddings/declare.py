@@ -18,6 +18,7 @@ from core.graph import Dataset
 from core.graphs.graph_of import graph_of
 from core.graphs.requests import GraphRequest
 from core.ports import Embedder
+from core.rdf.gate import OF_FACTS
 from core.requests import Whole
 
 MAX_FIELDS = 20
@@ -85,6 +86,8 @@ async def declare_embedding(core: Core, request: DeclareEmbeddingRequest) -> Emb
     embedder = _embedder(core, request)
     dataset = await graph_of(core, request)
     class_iri = await class_iri_of(core, dataset, request.class_)
+    if class_iri in OF_FACTS:
+        raise InvalidRequest("class: facts and artifacts are no records that can be embedded", param="class")
     name = request.name or _slug(local_name(class_iri))
     before = next((one for one in await core.embeddings.all(dataset) if one.name == name), None)
     recipe = await _recipe(core, dataset, request, class_iri, before)
@@ -118,6 +121,8 @@ async def _recipe(
         title = await fields.resolve(request.title, "title")
     if not request.from_:
         chosen = known.fields if known else tuple(await fields.chosen(request.exclude))
+        if not chosen:
+            raise InvalidRequest("exclude: leaves no field; name fields in from", param="exclude")
         return Recipe(class_iri, chosen, title)
     return Recipe(class_iri, tuple([await _field(fields, field) for field in request.from_]), title)
 

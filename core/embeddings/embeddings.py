@@ -43,7 +43,8 @@ class RefreshEmbeddingRequest(GraphRequest):
 
 
 class RefreshStep(BaseModel):
-    """What a look at all records of the class did. `reused` counts records whose text was the same."""
+    """What a look at the records of the class did, at all of them or at those that commits changed: `scanned` counts
+    them, `reused` those whose text was the same."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -128,15 +129,15 @@ async def _named(core: Core, dataset: Dataset, name: str) -> Embedding:
 
 
 def _step(before: Embedding, after: Embedding, done: Pass) -> RefreshStep:
-    changed = done.embedded + done.removed
+    changed = done.spent.texts + done.removed
     return RefreshStep(
         action="backfill" if before.seq is None else "incremental" if changed else "idle",
         name=after.name,
         version=after.version,
         scanned=done.scanned,
-        embedded=done.embedded,
-        reused=done.scanned - done.embedded,
+        embedded=done.spent.texts,
+        reused=done.scanned - done.spent.texts,
         removed=done.removed,
         more=False,
-        usage=UsageShown.of(after.spent),
+        usage=UsageShown.of(done.spent),
     )

@@ -1,4 +1,5 @@
-"""Entries follow the graph: after a commit, the records whose text changed are embedded again, in the background."""
+"""Entries follow the graph: after a commit, the records that it may have changed are read, and those whose text changed
+are embedded again, in the background."""
 
 from __future__ import annotations
 
@@ -10,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from core.embeddings.changed import changed_records
 from core.embeddings.ports import Embedding, NewEntry, Spent
 from core.embeddings.recipe import digest_of
-from core.embeddings.records import record_texts
+from core.embeddings.records import record_texts, texts_among
 from core.errors import GligabaoError, ModelFailed
 from core.graph import Dataset
 from core.inferences import Inference
@@ -29,7 +31,7 @@ log = logging.getLogger(__name__)
 AT_ONCE = 64
 # How often commits are looked for: where something follows them, and where nothing does.
 POLL, IDLE = 1.0, 30.0
-# A pass reads every record of its class. The next one waits so many times as long as that took, and at most so long.
+# A pass may read every record of its class. The next one waits so many times as long as that took, and at most so long.
 REST, MOST_REST = 3.0, 60.0
 # After a failure the next try waits so many seconds.
 RETRY = 30.0
@@ -81,9 +83,9 @@ class Keeper:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What one look at all records of an embedding did, and the seconds that reading them took."""
+    """What one look at the records of an embedding did, and the seconds that reading them took."""
 
-    embedded: int
+    spent: Spent
     removed: int
     scanned: int
     reading: float
@@ -101,44 +103,53 @@ async def catch_up(core: Core, embedder: Embedder, dataset: Dataset, embedding: 
         if not await core.embeddings.claim(embedding):
             return None
         try:
-            return await _pass(core, embedder, dataset, embedding)
+            now = next((one for one in await core.embeddings.all(dataset) if one.id == embedding.id), None)
+            return await _pass(core, embedder, dataset, now) if now else None
         finally:
             await core.embeddings.release(embedding)
 
 
 async def _pass(core: Core, embedder: Embedder, dataset: Dataset, embedding: Embedding) -> Pass | None:
-    held = await core.embeddings.digests(embedding)
-    seq, scanned, embedded = None, 0, 0
+    changed = await changed_records(core, dataset, embedding)
+    held = await core.embeddings.digests(embedding, changed and changed.iris)
+    recipe = embedding.recipe
+    read = texts_among(core.queries, dataset, recipe, changed.iris) if changed else None
+    seq, scanned, spent = changed and changed.seq, 0, Spent()
     began, embedding_took = time.monotonic(), 0.0
-    async for records in record_texts(core.queries, dataset, embedding.recipe):
+    async for records in read or record_texts(core.queries, dataset, recipe):
         scanned += len(records.texts)
         seq = records.seq if seq is None else min(seq, records.seq)
-        changed = {iri: text for iri, text in records.texts.items() if held.pop(iri, "") != digest_of(text)}
-        read = time.monotonic()
-        for some in _batches(changed):
-            embedded += len(some)
-            if not await _embed(core, embedder, dataset, embedding, some):
+        other = {iri: text for iri, text in records.texts.items() if held.pop(iri, "") != digest_of(text)}
+        paused = time.monotonic()
+        for some in _batches(other):
+            took = await _embed(core, embedder, dataset, embedding, some)
+            if took is None:
                 return None
-        embedding_took += time.monotonic() - read
+            spent += took
+        embedding_took += time.monotonic() - paused
     reading = time.monotonic() - began - embedding_took
     gone = list(held)
+    # Reading may have taken longer than a claim lasts.
+    if not await core.embeddings.claim(embedding):
+        return None
     if gone and not await core.embeddings.write(embedding, (), gone, Spent()):
         return None
     await core.embeddings.follow(embedding, seq or 0)
-    return Pass(embedded, len(gone), scanned, reading)
+    return Pass(spent, len(gone), scanned, reading)
 
 
 async def _embed(
     core: Core, embedder: Embedder, dataset: Dataset, embedding: Embedding, texts: Mapping[str, str]
-) -> bool:
-    """Embeds the texts of these records and stores them. Whether the embedding, and the claim, are still there."""
+) -> Spent | None:
+    """Embeds the texts of these records and stores them; what that took. None where the embedding, or the claim, is not
+    there any more."""
     if not await core.embeddings.claim(embedding):
-        return False
+        return None
     vectors, spent = await embedded_texts(core, embedder, dataset, list(texts.values()))
     entries = [
         NewEntry(iri, text, digest_of(text), vector) for (iri, text), vector in zip(texts.items(), vectors, strict=True)
     ]
-    return await core.embeddings.write(embedding, entries, (), spent)
+    return spent if await core.embeddings.write(embedding, entries, (), spent) else None
 
 
 async def embedded_texts(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -63,6 +63,16 @@ class Near:
     embedding: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The records that commits up to `seq`, or the clock, may have changed, by IRI. `unnamed`: so may be some that have
+    none."""
+
+    seq: int
+    iris: Collection[str]
+    unnamed: bool = False
+
+
 class EmbeddingStore(Protocol):
     """Keeps the embeddings of datasets and their entries, and brings the vectors to the index."""
 
@@ -91,15 +101,20 @@ class EmbeddingStore(Protocol):
 
     async def claim(self, embedding: Embedding) -> bool:
         """Whether this process may embed for it from now on for a minute. One process at a time may; it claims it again
-        to go on."""
+        to go on. Nobody may for a dataset that was forgotten."""
         ...
 
     async def release(self, embedding: Embedding) -> None:
         """Ends the claim of this process."""
         ...
 
-    async def digests(self, embedding: Embedding) -> dict[str, str]:
-        """The digest of the text of every entry, by its IRI."""
+    async def changed(self, embedding: Embedding, base: str, now: datetime, most: int) -> Changed | None:
+        """The records that may have changed since the commit that the embedding follows, the IRIs of what was
+        remembered under `base`. None where they are more than `most`, or nobody knows which they are."""
+        ...
+
+    async def digests(self, embedding: Embedding, iris: Collection[str] | None = None) -> dict[str, str]:
+        """The digest of the text of every entry, or of those of some records, by its IRI."""
         ...
 
     async def write(self, embedding: Embedding, entries: Sequence[NewEntry], gone: Sequence[str], spent: Spent) -> bool:
@@ -108,7 +123,8 @@ class EmbeddingStore(Protocol):
         ...
 
     async def follow(self, embedding: Embedding, seq: int) -> None:
-        """Its entries are there up to that commit."""
+        """Its entries are there up to that commit; nothing is stored where it follows another one meanwhile than
+        `embedding.seq`."""
         ...
 
     async def nearest(

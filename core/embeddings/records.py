@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import dataclass
 
 from core.describe.prefixes import local_name
@@ -24,6 +24,18 @@ class RecordTexts:
 
     texts: dict[str, str]
     seq: int
+
+
+async def texts_among(
+    queries: GraphQueries, dataset: Dataset, recipe: Recipe, iris: Collection[str]
+) -> AsyncGenerator[RecordTexts]:
+    """The texts of those of some records that are of the class, as `record_texts` gives them."""
+    listed = sorted(iris)
+    for start in range(0, len(listed), AT_ONCE):
+        some = values_of(listed[start : start + AT_ONCE])
+        text = f"SELECT DISTINCT ?s WHERE {{ VALUES ?s {{ {some} }} ?s a <{recipe.class_iri}> }}"
+        found = await queries.solve(dataset, GraphQuery(text, seconds=_SECONDS))
+        yield await texts_of(queries, dataset, recipe, [row["s"].value for row in found.rows])
 
 
 async def record_texts(queries: GraphQueries, dataset: Dataset, recipe: Recipe) -> AsyncGenerator[RecordTexts]:

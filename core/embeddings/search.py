@@ -134,6 +134,8 @@ async def search(core: Core, request: SearchRequest) -> SearchResponse:
 async def _named(core: Core, dataset: Dataset, request: SearchRequest) -> Sequence[Embedding]:
     """The embeddings to search, as soon as they follow the commit that is asked for."""
     until = time.monotonic() + WAIT
+    if request.min_commit_seq:
+        core.keeper.wake()
     while True:
         there = await core.embeddings.all(dataset)
         if not there:
@@ -145,7 +147,6 @@ async def _named(core: Core, dataset: Dataset, request: SearchRequest) -> Sequen
             return named
         if time.monotonic() > until:
             raise NotYetVisible("min_commit_seq: the embedding does not follow that commit yet", param="min_commit_seq")
-        core.keeper.wake()
         await asyncio.sleep(_POLL)
 
 

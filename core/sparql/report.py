@@ -33,7 +33,7 @@ class SearchReport(BaseModel):
     plan: Plan
     top: Annotated[int, Field(description="How many records it was asked for.")]
     hits: Annotated[int, Field(description="How many it found and bound.")]
-    complete: Annotated[bool, Field(description="False where fewer than top records were found of those searched.")]
+    complete: Annotated[bool, Field(description="False where more may be there than were found.")]
     candidates: Annotated[int, Field(description="Records whose similarity was worked out.")]
     entries_considered: int
     clusters_probed: int = 0

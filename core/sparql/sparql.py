@@ -59,10 +59,9 @@ class SparqlRequest(GraphRead):
     profile: Annotated[bool, Field(description="Taken, and without effect: the engine measures nothing.")] = False
     reason: Annotated[bool, Field(description="Not served: nothing is inferred but by entailment.")] = False
 
-    @property
-    def identity(self) -> list[object]:
+    def identity(self, dataset: Dataset) -> list[object]:
         """What a cursor belongs to."""
-        return ["sparql", self.user_id, self.dataset, self.query, self.entailment, self.as_of_commit_seq]
+        return ["sparql", dataset.id, self.query, self.entailment, self.as_of_commit_seq]
 
 
 async def sparql(core: Core, request: SparqlRequest) -> SparqlResponse:
@@ -101,7 +100,8 @@ async def _page(core: Core, dataset: Dataset, request: SparqlRequest) -> Ran:
     if request.limit is not None or request.offset:
         raise InvalidRequest("cursor: takes no limit and no offset; the query's LIMIT is the page", param="cursor")
     began = dataset.head_seq if request.as_of_commit_seq is None else request.as_of_commit_seq
-    place = Place.read(request.cursor, request.identity, 1) if request.cursor else Place((began,), 0)
+    identity = request.identity(dataset)
+    place = Place.read(request.cursor, identity, 1) if request.cursor else Place((began,), 0)
     checked = await checked_for(core, dataset, request.query)
     page = page_of(checked, place)
     ran = await _run(
@@ -112,7 +112,7 @@ async def _page(core: Core, dataset: Dataset, request: SparqlRequest) -> Ran:
         entailment=stated_entailment(request.entailment),
         at_seq=page.seq,
     )
-    return replace(ran, checked=checked, response=page.shown(ran.response, request.identity))
+    return replace(ran, checked=checked, response=page.shown(ran.response, identity))
 
 
 async def run_sparql(

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
+from urllib.parse import urljoin
 
 from core.errors import InvalidRequest
-from core.rdf.tokens import Token, is_read, tokens
+from core.rdf.tokens import Token, iri_in, is_read, tokens
 
 _OPEN, _CLOSE = "({[", ")}]"
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _NOT_KEYWORDS = ("a", "true", "false")
 
 
@@ -54,19 +56,31 @@ class QueryText:
     def __init__(self, text: str) -> None:
         self.text = text
         self.pieces = list(_pieces(text))
-        self._prefixes = {
-            name.token.prefix: iri.token.text[1:-1]
-            for word, name, iri in zip(self.pieces, self.pieces[1:], self.pieces[2:], strict=False)
-            if word.token.folded == "prefix" and iri.token.kind == "iri"
-        }
+        self._base = ""
+        self._prefixes: dict[str, str] = {}
+        self._read_prologue()
+
+    def _read_prologue(self) -> None:
+        for word, second, third in zip(self.pieces, self.pieces[1:], self.pieces[2:], strict=False):
+            if word.token.folded == "prefix" and third.token.kind == "iri":
+                self._prefixes[second.token.prefix] = iri_in(third.token)
+            elif word.token.folded == "base" and second.token.kind == "iri":
+                self._base = iri_in(second.token)
 
     def iri(self, token: Token) -> str:
         """The IRI that a token names; empty for any other."""
         if token.kind == "iri":
-            return token.text[1:-1]
+            return self._absolute(iri_in(token))
         if token.kind != "name" or token.prefix not in self._prefixes:
             return ""
-        return self._prefixes[token.prefix] + re.sub(r"\\(.)", r"\1", token.text.partition(":")[2])
+        local = re.sub(r"\\(.)", r"\1", token.text.partition(":")[2])
+        return self._absolute(self._prefixes[token.prefix] + local)
+
+    def _absolute(self, iri: str) -> str:
+        try:
+            return iri if not self._base or _SCHEME.match(iri) else urljoin(self._base, iri)
+        except ValueError:  # the engine can't read it either
+            return iri
 
     def behind_prologue(self) -> int:
         """The place of SELECT or ASK."""

@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncGenerator, Collection
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from core.embeddings.embeddings import (
     embeddings,
     refresh_embedding,
 )
+from core.embeddings.keep import Keeper, Pass, catch_up
 from core.embeddings.recipe import digest_of
 from core.embeddings.records import record_texts
 from core.embeddings.search import SearchRequest, search
@@ -32,7 +34,8 @@ from gligabao_mcp.providers.scripted import HashEmbedder, ScriptedModel
 from gligabao_mcp.wiring import Providers, open_core
 from storage.embeddings import SqlEmbeddings
 from tests.conftest import Opener, Tables
-from tests.facts import edge, tell_facts
+from tests.facts import edge, tell_facts, verdict, verdicts
+from tests.forgetting import correct_it, forget_it, id_of, merge_them, undo_it
 from tests.requirements import requirement
 from tests.sparql.catalog import FIRST, PREFIXES, SECOND, load, update
 
@@ -280,7 +283,7 @@ async def test_what_was_remembered_is_embedded_by_the_name_of_its_type(core: Cor
 async def test_refresh_embeds_at_once_and_delete_takes_everything_away(catalog: Core, tables: Tables) -> None:
     request = RefreshEmbeddingRequest(user_id="u1", name="service")
     done = models.EmbeddingRefreshResponse.model_validate((await refresh_embedding(catalog, request)).body())
-    assert [(step.action.value, step.scanned, step.embedded, step.reused) for step in done.steps] == [("idle", 4, 0, 4)]
+    assert [(step.action.value, step.scanned, step.embedded, step.reused) for step in done.steps] == [("idle", 0, 0, 0)]
     with pytest.raises(InvalidRequest, match="confirm: must be the name"):
         await delete_embedding(catalog, DeleteEmbeddingRequest(user_id="u1", name="service", confirm="yes"))
     await delete_embedding(catalog, DeleteEmbeddingRequest(user_id="u1", name="service", confirm="service"))
@@ -298,6 +301,8 @@ async def test_refresh_embeds_at_once_and_delete_takes_everything_away(catalog: 
         ({"from": ["a/b/c"]}, "from: a path is a property, or a link and a property"),
         ({"from": ["no:where"]}, "from: has a prefix that the graph does not know"),
         ({"class": "https://a b"}, "class: must be an IRI"),
+        ({"class": "gb:Artifact"}, "class: facts and artifacts are no records that can be embedded"),
+        ({"class": "urn:Nothing", "from": None, "exclude": ["label"]}, "exclude: leaves no field"),
         ({"model": "another"}, "model: this server embeds with hash-1, 64"),
         ({"dim": 3}, "dim: this server embeds with hash-1, 64"),
         ({"title": "nothing"}, "title: the records have no property"),
@@ -363,19 +368,129 @@ async def test_users_and_graphs_do_not_see_each_others_embeddings(catalog: Core)
         await sparql(catalog, SparqlRequest(user_id="u2", query=PREFIXES + BY_CARD))
 
 
-async def test_after_any_commits_the_entries_are_those_of_a_fresh_embedding(core: Core) -> None:
-    chance = random.Random(7)
-    await load(core, FIRST)
-    await declare(core, **{"name": "kept", "from": ["label", "team/label"]})
+async def is_as_fresh(core: Core, name: str) -> Pass | None:
+    """Looks at what changed; then the entries are those that a fresh embedding would have. What the look did."""
     dataset = await core.graph.dataset("u1", "main")
-    assert dataset is not None
-    for _ in range(12):
+    assert dataset is not None and core.embedder is not None
+    kept = next(one for one in await core.embeddings.all(dataset) if one.name == name)
+    done = await catch_up(core, core.embedder, dataset, kept)
+    found = [one async for one in record_texts(core.queries, dataset, kept.recipe)]
+    texts = {iri: digest_of(text) for one in found for iri, text in one.texts.items()}
+    assert await core.embeddings.digests(kept) == texts
+    return done
+
+
+@pytest.fixture
+async def still(monkeypatch: pytest.MonkeyPatch, opened: Opener) -> AsyncGenerator[Core]:
+    """A memory in which nothing is embedded in the background."""
+
+    async def wait(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Keeper, "keep_up", wait)
+    async with opened() as core:
+        yield core
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_after_any_loaded_commits_the_entries_are_those_of_a_fresh_embedding(still: Core, seed: int) -> None:
+    chance = random.Random(seed)
+    await load(still, FIRST)
+    await declare(still, **{"name": "kept", "from": ["label", "team/label"]})
+    await is_as_fresh(still, "kept")
+    for _ in range(15):
         record, team = (f"<https://catalog.test/record/{chance.choice(names)}>" for names in (NAMES, TEAMS))
-        verb = chance.choice(["INSERT", "DELETE"])
-        said = chance.choice([f"a <{SERVICE}>", f"<{RDFS_LABEL}> 'name {chance.randrange(3)}'", f"<{TEAM}> {team}"])
-        await update(core, f"{verb} DATA {{ {record} {said} }}")
-        await refresh_embedding(core, RefreshEmbeddingRequest(user_id="u1", name="kept"))
-        (kept,) = await core.embeddings.all(dataset)
-        found = [one async for one in record_texts(core.queries, dataset, kept.recipe)]
-        texts = {iri: digest_of(text) for one in found for iri, text in one.texts.items()}
-        assert await core.embeddings.digests(kept) == texts
+        verb, label = chance.choice(["INSERT", "DELETE"]), f"<{RDFS_LABEL}> 'name {chance.randrange(3)}'"
+        said = chance.choice([f"{record} a <{SERVICE}>", f"{record} {label}", f"{record} <{TEAM}> {team}"])
+        await update(still, f"{verb} DATA {{ {chance.choice([said, f'{team} {label}'])} }}")
+        if chance.random() < 0.7:
+            await is_as_fresh(still, "kept")
+    await is_as_fresh(still, "kept")
+
+
+async def test_after_a_commit_only_the_records_that_it_may_have_changed_are_read(still: Core) -> None:
+    await load(still, FIRST)
+    await declare(still, **{"name": "kept", "from": ["label", "team/label"]})
+    whole = await is_as_fresh(still, "kept")
+    await update(still, f"INSERT DATA {{ <https://catalog.test/record/tills> <{RDFS_LABEL}> 'tills' }}")
+    one = await is_as_fresh(still, "kept")
+    await update(still, f"INSERT DATA {{ <https://catalog.test/record/checkout> <{RDFS_LABEL}> 'checkouts' }}")
+    linked = await is_as_fresh(still, "kept")
+    await update(still, "INSERT DATA { <urn:other> <urn:says> 1 }")
+    none = await is_as_fresh(still, "kept")
+    assert [done and (done.scanned, done.spent.texts) for done in (whole, one, linked, none)] == [
+        (4, 4),
+        (1, 1),
+        (2, 2),
+        (0, 0),
+    ]
+
+
+async def test_a_record_behind_a_blank_node_is_followed_too(still: Core) -> None:
+    await load(still, f"<urn:shop> a <urn:Shop> ; <urn:at> [ <{RDFS_LABEL}> 'High Street' ] .")
+    await declare(still, **{"class": "urn:Shop", "from": ["at/label"]})
+    await is_as_fresh(still, "shop")
+    await load(still, f"<urn:shop2> a <urn:Shop> ; <urn:at> [ <{RDFS_LABEL}> 'Low Street' ] .")
+    done = await is_as_fresh(still, "shop")
+    assert done is not None and done.scanned == 2
+
+
+async def test_what_is_told_corrected_merged_forgotten_and_undone_is_followed(
+    still: Core, model: ScriptedModel
+) -> None:
+    long_ago = {"valid_at": "2020-01-01"}
+    told = await tell_facts(
+        still, edge("Alice", "lives_in", "Paris", **long_ago), edge("Bob", "lives_in", "Rome", **long_ago)
+    )
+    await declare(still, **{"class": "other", "name": "told", "from": ["label", "lives_in/label"]})
+    await is_as_fresh(still, "told")
+    model.replies(verdicts(verdict(0, contradicts=[1]), verdict(1)))
+    await tell_facts(still, edge("Alice", "lives_in", "Oslo"), edge("Alicia", "lives_in", "Bergen"))
+    await is_as_fresh(still, "told")
+    await correct_it(still, told.edges[0].id, restate={"target": "Lyon"})
+    await is_as_fresh(still, "told")
+    merged = await merge_them(still, await id_of(still, "Alice"), await id_of(still, "Alicia"))
+    await is_as_fresh(still, "told")
+    await undo_it(still, merged)
+    await is_as_fresh(still, "told")
+    await correct_it(still, told.edges[1].id, invalid_at="2021")
+    done = await is_as_fresh(still, "told")
+    assert done is not None and done.spent.texts == 1
+    gone = await forget_it(still, "entity", await id_of(still, "Paris"))
+    await is_as_fresh(still, "told")
+    await undo_it(still, gone)
+    done = await is_as_fresh(still, "told")
+    assert done is not None and done.spent.texts >= 1
+
+
+async def test_a_fact_that_ended_by_the_clock_is_followed_with_the_next_commit(still: Core) -> None:
+    ends = datetime.now(UTC) + timedelta(seconds=1.5)
+    await tell_facts(
+        still, edge("Alice", "lives_in", "Paris", invalid_at=ends.isoformat()), edge("Bob", "knows", "Eve")
+    )
+    await declare(still, **{"class": "other", "name": "told", "from": ["label", "lives_in/label"]})
+    await is_as_fresh(still, "told")
+    await asyncio.sleep((ends - datetime.now(UTC)).total_seconds() + 0.05)
+    await tell_facts(still, edge("Carol", "knows", "Dan"))
+    done = await is_as_fresh(still, "told")
+    assert done is not None and done.spent.texts == 3
+
+
+async def test_a_forgotten_dataset_is_not_embedded(still: Core, embedder: HashEmbedder) -> None:
+    dataset = await load(still, "<urn:a> a <urn:Thing> ; <urn:says> 'blue' .")
+    await declare(still, **{"class": "urn:Thing", "from": ["says"]})
+    (kept,) = await still.embeddings.all(dataset)
+    await forget_it(still, "dataset")
+    assert await catch_up(still, embedder, dataset, kept) is None
+    assert not embedder.batches
+
+
+async def test_who_is_overtaken_does_not_lead_an_embedding_back(still: Core) -> None:
+    await load(still, FIRST)
+    await declare(still)
+    dataset = await still.graph.dataset("u1", "main")
+    assert dataset is not None
+    (before,) = await still.embeddings.all(dataset)
+    await is_as_fresh(still, "service")
+    await still.embeddings.follow(before, 0)
+    assert [one.seq for one in await still.embeddings.all(dataset)] == [1]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from core.embeddings.ports import Near
 from core.errors import InvalidRequest
+from core.rdf.gate import checked
 from core.sparql.similar import MAX_WORDS, Similar, Target, similar_in
 from tests.requirements import requirement
 
@@ -78,6 +79,7 @@ def test_without_hits_nothing_is_found() -> None:
         ("k:tills.", Target(iri="urn:k:tills")),
         ("k:a\\/b", Target(iri="urn:k:a/b")),
         ("<urn:x>", Target(iri="urn:x")),
+        ("<urn:\\u00e9>", Target(iri="urn:é")),
         ('"[0.5, -1, 2e3]"', Target(vector=(0.5, -1.0, 2000.0))),
         ('"[draft] of a plan"', Target(words="[draft] of a plan")),
         ('"[[1]]"', Target(words="[[1]]")),
@@ -111,6 +113,11 @@ def test_as_many_are_wanted_as_the_query_returns_unless_it_says_so(query: str, t
         ('{ SELECT ?x { ?x search:similarTo "w" } }', "stand in the main group"),
         ('SELECT ?x { ?x search:similarTo "w" }', "stand in the main group"),
         ('FILTER EXISTS { ?x search:similarTo "w" }', "stand in the main group"),
+        ('FILTER(EXISTS { ?x <https://littlebigbrain.com/search\\u0023similarTo> "w" })', "stand in the main group"),
+        ('GRAPH ?g { ?x search:similarTo "w" }', "stand in the main group"),
+        ('?y k:p [ search:similarTo "w" ]', "stand in the main group"),
+        ('?x ^search:similarTo "w"', "stand in the main group"),
+        ('?x search:similarTo/k:p "w"', "takes one text"),
         ("?x ?p search:similarTo", "stand in the main group"),
         ("?x search:score ?n", "stand in the main group"),
         ('?x search:similarTo "w" . ?y search:top 3', "about one variable"),
@@ -133,6 +140,25 @@ def test_what_can_not_be_answered_is_refused_in_words(group: str, why: str) -> N
     with pytest.raises(InvalidRequest, match=f"^query: .*{why}") as refused:
         similar_in(f"{LINES}SELECT ?x WHERE {{ {group} }}")
     assert refused.value.param == "query"
+
+
+@pytest.mark.parametrize(
+    "prologue",
+    [
+        "BASE <https://littlebigbrain.com/search> SELECT ?x { ?x <#similarTo> 'w' }",
+        "BASE <https://littlebigbrain.com/> PREFIX other: <search#> SELECT ?x { ?x other:similarTo 'w' }",
+        "PREFIX s: <urn:other:> PREFIX s: <https://littlebigbrain.com/search#> ASK { ?x s:similarTo 'w' }",
+    ],
+)
+def test_its_name_is_known_however_it_is_written(prologue: str) -> None:
+    similar = similar_in(prologue)
+    assert similar is not None and similar.target == Target(words="w")
+
+
+def test_inside_a_condition_it_is_refused_with_its_whole_iri_too() -> None:
+    text = 'SELECT ?x { ?x a ?c FILTER(EXISTS { ?x <https://littlebigbrain.com/search#similarTo> "w" }) }'
+    with pytest.raises(InvalidRequest, match="stand in the main group"):
+        similar_in(checked(text, {}).text)
 
 
 def test_a_very_long_text_is_refused() -> None:

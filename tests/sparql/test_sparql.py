@@ -11,6 +11,7 @@ from lbb import models
 from core.core import Core
 from core.errors import InvalidRequest, NotYetVisible, UnknownDataset
 from core.sparql.sparql import SparqlRequest, run_sparql, sparql
+from tests.forgetting import forget_it
 from tests.requirements import requirement
 from tests.sparql.catalog import FIRST, PREFIXES, SECOND, load, update
 
@@ -137,6 +138,17 @@ async def test_a_cursor_needs_an_order_and_a_limit_of_the_query_itself(
     with pytest.raises(InvalidRequest) as refused:
         await answered(plain, query, **{"cursor": "", **fields})
     assert refused.value.param == param
+
+
+async def test_a_cursor_ends_with_its_dataset(plain: Core) -> None:
+    three = "<urn:a> <urn:n> 1 . <urn:b> <urn:n> 2 . <urn:c> <urn:n> 3 ."
+    query = "SELECT ?s { ?s <urn:n> ?n } ORDER BY ?n LIMIT 2"
+    await load(plain, three)
+    first = await answered(plain, query, cursor="")
+    await forget_it(plain, "dataset")
+    await load(plain, three)
+    with pytest.raises(InvalidRequest, match="cursor: belongs to another request"):
+        await answered(plain, query, cursor=first.next_cursor)
 
 
 async def test_main_of_a_user_who_told_nothing_is_an_empty_graph(plain: Core) -> None:
