@@ -215,7 +215,9 @@ def _wrong(detail: ErrorDetails) -> str:
     context = detail.get("ctx", {})
     if "error" in context:
         return str(context["error"])
-    known = _WRONG.get(detail["type"])
+    # A text whose length is checked behind a rule of ours is a mere value to the validator.
+    of_text = detail["type"] == "too_long" and context.get("field_type") == "Value"
+    known = _WRONG.get("string_too_long" if of_text else detail["type"])
     return known.format_map(context) if known else "is not a valid value"
 
 

@@ -110,6 +110,7 @@ EVALS_RUN = Operation(
     path="/v1/evals/run",
     of_graph=True,
     reads_only=False,
+    ends_with_caller=True,
 )
 
 EVALS_RUN_ANSWERS = Operation(
@@ -122,6 +123,7 @@ EVALS_RUN_ANSWERS = Operation(
     of_graph=True,
     max_bytes=8 * MIB,
     reads_only=False,
+    ends_with_caller=True,
 )
 
 EVALS_SET_SETTINGS = Operation(

@@ -74,6 +74,8 @@ class Operation(Generic[Req, Res]):
     body. What it raises before the first is answered like any failure. It is closed when the client goes."""
     max_bytes: int = 64 * KIB
     reads_only: bool
+    ends_with_caller: bool = False
+    """It writes nothing but what it answers: who goes before that stops it, as a read."""
     destroys: bool = False
     admin: bool = False
     """It tells of every user: only where the setting `admin` opens it."""

@@ -116,18 +116,17 @@ class SqlEvals:
     # Settings and runs ------------------------------------------------------------------------------------------------
 
     async def settings(self, dataset: Dataset) -> EvalSettings:
-        stored = sa.select(_SUITES.c.settings).where(_mine(_SUITES, dataset))
-        found = await self.database.read(lambda connection: connection.execute(stored).scalar())
-        return EvalSettings.model_validate(found or {})
+        return await self.database.read(lambda connection: _settings(connection, dataset.id))
 
-    async def set_settings(self, dataset: Dataset, settings: EvalSettings) -> None:
-        values = {"settings": settings.body()}
-
-        def put(connection: Connection) -> None:
+    async def set_settings(self, dataset: Dataset, change: Callable[[EvalSettings], EvalSettings]) -> EvalSettings:
+        def put(connection: Connection) -> EvalSettings:
             _hold(connection, dataset.id)
+            settings = change(_settings(connection, dataset.id))
+            values = {"settings": settings.body()}
             connection.execute(sa.update(_SUITES).where(_mine(_SUITES, dataset)).values(values))
+            return settings
 
-        await self.database.write(put)
+        return await self.database.write(put)
 
     async def add_results(self, dataset: Dataset, results: EvalResults) -> None:
         runner = results.runner or OURS
@@ -219,6 +218,11 @@ def _hold(connection: Connection, dataset_id: int) -> None:
     make = insert_or_ignore(connection.dialect.name, _SUITES, "dataset_id")
     connection.execute(make, [{"dataset_id": dataset_id, "version": 0, "settings": {}}])
     connection.execute(sa.select(_SUITES.c.version).where(_mine(_SUITES, dataset_id)).with_for_update())
+
+
+def _settings(connection: Connection, dataset_id: int) -> EvalSettings:
+    stored = connection.execute(sa.select(_SUITES.c.settings).where(_mine(_SUITES, dataset_id))).scalar()
+    return EvalSettings.model_validate(stored or {})
 
 
 def _version(connection: Connection, dataset_id: int) -> int:

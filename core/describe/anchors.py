@@ -16,6 +16,7 @@ from core.errors import InvalidRequest, QueryTimeout, QueryTooLarge
 from core.graph import Dataset
 from core.names.properties import LABELS, is_name
 from core.rdf.terms import Row
+from core.text import one_line
 
 # Linked records of each link that are told; links and types of each anchor.
 LINKED = 3
@@ -63,7 +64,7 @@ class Anchor:
         if not self.found:
             return [f"<{self.iri}>: {self.note}"]
         types = ", ".join(short(one) for one in self.types)
-        shown = f"<{self.iri}>" + (f" a {types}" if types else "") + (f' "{self.label}"' if self.label else "")
+        shown = f"<{self.iri}>" + (f" a {types}" if types else "") + _labelled(self.label)
         return [shown, *(_link_line(link, short) for link in self.links)]
 
 
@@ -147,7 +148,11 @@ def _label(stated: Iterable[Row]) -> str | None:
 
 
 def _link_line(link: Link, short: ShortNames) -> str:
-    records = ", ".join(f"<{one.iri}>" + (f' "{one.label}"' if one.label else "") for one in link.records)
+    records = ", ".join(f"<{one.iri}>" + _labelled(one.label) for one in link.records)
     more = f" and {link.count - len(link.records)} more" if link.count > len(link.records) else ""
     arrow = "->" if link.outgoing else "<-"
     return f"  {short(link.property)} {arrow} {records}{more}"
+
+
+def _labelled(label: str | None) -> str:
+    return f' "{one_line(label)}"' if label else ""

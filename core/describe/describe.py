@@ -12,6 +12,7 @@ from core.describe.choice import Choice, choose
 from core.describe.description import ClassPart, Coverage, Description, PropertyPart, Statement, describe_graph
 from core.describe.prefixes import ShortNames
 from core.describe.reading import Reading, values_of
+from core.describe.remembered import remembered_lines
 from core.describe.schema import TYPE
 from core.describe.shown import (
     ClassShown,
@@ -22,10 +23,18 @@ from core.describe.shown import (
     StatementShown,
     UseShown,
 )
-from core.describe.text import class_lines, prefix_lines, property_line, section, statement_lines, value_lines
+from core.describe.text import (
+    CLASSES_TITLE,
+    class_lines,
+    prefix_lines,
+    property_line,
+    section,
+    statement_lines,
+    value_lines,
+)
 from core.describe.values import SMALL_CLASS, Instance, read_values
 from core.graph import Dataset
-from core.graphs.graph_of import graph_of
+from core.graphs.graph_of import base_iri_of, graph_of
 from core.graphs.requests import GraphRead
 
 MAX_QUESTION, MAX_CLASSES, MAX_PROPERTIES, MAX_IRI = 4_000, 20, 50, 2_000
@@ -61,7 +70,12 @@ async def describe(core: Core, request: DescribeRequest) -> DescribeResponse:
     the records of small classes. Its text is made for a prompt."""
     dataset = await graph_of(core, request)
     return await describe_parts(
-        core, dataset, question=request.question, classes=request.classes, properties=request.properties
+        core,
+        dataset,
+        question=request.question,
+        classes=request.classes,
+        properties=request.properties,
+        explained=True,
     )
 
 
@@ -73,9 +87,10 @@ async def describe_parts(
     classes: Sequence[str] = (),
     properties: Sequence[str] = (),
     at_seq: int | None = None,
+    explained: bool = False,
 ) -> DescribeResponse:
     """The same, of a dataset, at a commit or as it is now. Classes and properties may also be given as `prefix:local`.
-    Raises what describe_graph raises."""
+    `explained`: the text also tells how what was remembered is found. Raises what describe_graph raises."""
     description = await describe_graph(core, dataset, at_seq, quick=FRESH)
     chosen = choose(description, question, classes, properties)
     reading = Reading(core.queries, dataset, at_seq, QUERY)
@@ -87,7 +102,8 @@ async def describe_parts(
     parts = [_class(description.classes[iri], values.get(iri), short) for iri in chosen.classes]
     of_properties = [_property(description.properties[iri], description, short) for iri in chosen.properties]
     statements = _about(description, {*chosen.classes, *chosen.properties})
-    lines = _lines(description, chosen, values, statements, short) or [NOTHING]
+    lines = _lines(description, chosen, values, statements, short) or [NOTHING, ""]
+    lines += remembered_lines(description, base_iri_of(core, dataset), short) if explained else []
     return DescribeResponse(
         classes=parts,
         properties=of_properties,
@@ -167,7 +183,7 @@ def _lines(
         for iri in chosen.properties
     ]
     return [
-        *section("Classes, and of how many sampled records each property is:", classes),
+        *section(CLASSES_TITLE, classes),
         *section("Properties:", properties),
         *section("Statements:", statement_lines(statements, short)),
     ]

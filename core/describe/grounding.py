@@ -11,7 +11,15 @@ from core.describe.description import Description, describe_graph
 from core.describe.matching import matching
 from core.describe.prefixes import ShortNames
 from core.describe.remembered import remembered_lines
-from core.describe.text import class_lines, prefix_lines, property_line, section, statement_lines
+from core.describe.text import (
+    CLASSES_TITLE,
+    class_lines,
+    prefix_lines,
+    property_line,
+    rest,
+    section,
+    statement_lines,
+)
 from core.embeddings.ports import Embedding
 from core.graph import Dataset
 from core.graphs.graph_of import base_iri_of
@@ -81,16 +89,18 @@ def _overview(description: Description, embeddings: Sequence[Embedding], base: s
     short = ShortNames(description.prefixes)
     searchable = [_embedding_line(one, short) for one in embeddings]
     classes, properties = list(description.classes.values()), list(description.properties.values())
-    detailed, named = classes[:CLASSES], classes[CLASSES:][:NAMED_CLASSES]
+    detailed, further = classes[:CLASSES], classes[CLASSES:]
     in_detail = {one.property for part in detailed for one in (part.coverage or ())[:PROPERTIES]}
-    others = [part for part in properties if part.iri not in in_detail][:NAMED_PROPERTIES]
+    others = [part for part in properties if part.iri not in in_detail]
+    named = [f"{short(part.iri)} {part.instances:,}" for part in further[:NAMED_CLASSES]]
+    named_properties = [property_line(part, short) for part in others[:NAMED_PROPERTIES]]
     body = [
         *section(
-            "Classes, and of how many sampled records each property is:",
+            CLASSES_TITLE,
             [line for part in detailed for line in class_lines(part, short, PROPERTIES)],
         ),
-        *section("Further classes, with their records:", [f"{short(part.iri)} {part.instances:,}" for part in named]),
-        *section("Further properties:", [property_line(part, short) for part in others]),
+        *section("Further classes, with their records:", [*named, *rest(len(further) - len(named))]),
+        *section("Further properties:", [*named_properties, *rest(len(others) - len(named_properties))]),
         *section("Statements:", statement_lines(description.statements[:STATEMENTS], short)),
         *section("Classes searchable by meaning:", searchable),
         *remembered_lines(description, base, short),

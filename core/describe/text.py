@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from core.describe.description import ClassPart, Coverage, PropertyPart, Statement
-from core.describe.prefixes import ShortNames
+from core.describe.prefixes import ShortNames, local_name
 from core.describe.values import Instance
 
+CLASSES_TITLE = "Classes, with their properties and how many of the sampled records have each:"
 MAX_COMMENT = 160
 # Characters of an example.
 EXAMPLE = 48
@@ -19,8 +20,7 @@ def class_lines(part: ClassPart, short: ShortNames, most: int | None = None) -> 
     shown = coverage[:most]
     lines = [f"{short(part.iri)} {part.instances:,} {_records(part.instances)}{_said(part)}"]
     lines += [f"  {_covered(one, short)}" for one in shown]
-    if rest := len(coverage) - len(shown):
-        lines.append(f"  and {rest} more properties")
+    lines += [f"  {line}" for line in rest(len(coverage) - len(shown))]
     return lines
 
 
@@ -65,16 +65,26 @@ def section(title: str, lines: Sequence[str]) -> list[str]:
     return [title, *lines, ""] if lines else []
 
 
+def rest(count: int) -> list[str]:
+    """A line that tells how many more there are; none where there are no more."""
+    return [f"and {count:,} more"] if count else []
+
+
 def _records(count: int) -> str:
     return "record" if count == 1 else "records"
 
 
 def _said(part: ClassPart | PropertyPart) -> str:
-    label = f" {quoted(part.label)}" if part.label else ""
+    label = f" {quoted(part.label)}" if part.label and not _is_name(part.label, part.iri) else ""
     comment = " ".join((part.comment or "").split())
     if len(comment) > MAX_COMMENT:
         comment = comment[: MAX_COMMENT - 1] + "…"
     return label + (f": {comment}" if comment else "")
+
+
+def _is_name(label: str, iri: str) -> bool:
+    """Whether a label says no more than the name does: "works at" of works_at."""
+    return label.casefold().replace("_", " ") == local_name(iri).casefold().replace("_", " ")
 
 
 def _covered(one: Coverage, short: ShortNames) -> str:

@@ -62,8 +62,8 @@ class EvalStore(Protocol):
         """The settings; the defaults where none were stored."""
         ...
 
-    async def set_settings(self, dataset: Dataset, settings: EvalSettings) -> None:
-        """Stores the settings."""
+    async def set_settings(self, dataset: Dataset, change: Callable[[EvalSettings], EvalSettings]) -> EvalSettings:
+        """Stores what `change` makes of the settings."""
         ...
 
     async def add_results(self, dataset: Dataset, results: EvalResults) -> None:

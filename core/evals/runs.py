@@ -50,28 +50,31 @@ class Run:
         self.verdicts[golden_id] = VerdictDetail(verdict="skipped", via=via, message=why)
 
     async def meet(self, meetings: Sequence[tuple[str, Via, Meeting]], seconds: float, at_once: int) -> None:
-        """Meets the goldens, some at once; those that are not met in that time are skipped."""
+        """Meets the goldens, some at once; those that are not met in that time, or after one that says that no more
+        can be, are skipped."""
         waiting = iter(meetings)
         work = [asyncio.create_task(self._meet_each(waiting)) for _ in range(at_once)]
-        why = f"not met within {seconds:.0f} seconds"
         try:
             async with asyncio.timeout(seconds):
                 await asyncio.gather(*work)
         except TimeoutError:
             pass
-        except NoMore as stopped:
-            why = stopped.why
         finally:
             for task in work:
                 task.cancel()
             await asyncio.gather(*work, return_exceptions=True)
         for golden_id, via, _ in meetings:
             if golden_id not in self.verdicts:
-                self.skip(golden_id, via, why)
+                self.skip(golden_id, via, f"not met within {seconds:.0f} seconds")
 
     async def _meet_each(self, waiting: Iterator[tuple[str, Via, Meeting]]) -> None:
-        for golden_id, _, meeting in waiting:
-            self.verdicts[golden_id] = await meeting()
+        for golden_id, via, meeting in waiting:
+            try:
+                self.verdicts[golden_id] = await meeting()
+            except NoMore as stopped:  # nobody begins another; those that are being met have their verdicts
+                self.skip(golden_id, via, stopped.why)
+                for other_id, other_via, _ in waiting:
+                    self.skip(other_id, other_via, stopped.why)
 
     async def ended(self) -> EvalResults:
         """The results, kept."""

@@ -3,7 +3,8 @@
 - A row is what it says. Names of variables, the order of columns and of rows, and how often a row comes, do not count.
 - An answer may say more: columns that the golden query has not are passed over. Where the golden names no record, they
   may not make more rows: five services of level 3 do not say that there are 3.
-- 2, 2.0 and "2" are one number; language tags do not count; blank nodes are all alike.
+- 2, 2.0 and "2" are one number; language tags do not count; blank nodes are all alike. An ASK says the same as a SELECT
+  of true or false alone.
 - A record is its IRI or its name: where one query has the IRI and the other the name, or one has both, it is the same
   record. `names` tells which text is a name of which record: a mail address or any other text is never taken for one.
 """
@@ -34,6 +35,7 @@ _NUMBERS = {
         *("nonNegativeInteger", "positiveInteger", "nonPositiveInteger", "negativeInteger"),
     )
 }
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _TEXTS = {"", f"{XSD}string"}
 _PLAIN_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")  # not 007, which is a code
 _MOST_DIGITS = 40
@@ -84,8 +86,16 @@ def records_of(solutions: Solutions) -> set[str]:
     return {term.value for row in solutions.rows for term in row.values() if term.kind == "uri"}
 
 
+def _yes_or_no(solutions: Solutions) -> bool | None:
+    """What an ASK answers, and a SELECT of a single true or false; None for what is none."""
+    if solutions.boolean is not None or len(solutions.rows) != 1:
+        return solutions.boolean
+    terms = list(solutions.rows[0].values())
+    return _BOOLEANS.get(terms[0].value) if len(terms) == 1 and terms[0].datatype == f"{XSD}boolean" else None
+
+
 def _same_booleans(golden: Solutions, answer: Solutions) -> QueryCheck:
-    if golden.boolean == answer.boolean:
+    if _yes_or_no(golden) == _yes_or_no(answer):
         return QueryCheck(same=1, missing=0, extra=0)
     missing = 1 if golden.boolean is not None else len(_distinct(golden))
     return QueryCheck(same=0, missing=missing, extra=1 if answer.boolean is not None else len(_distinct(answer)))
@@ -110,7 +120,8 @@ def _said(term: Term | None) -> Said:
     if term.kind == "literal":
         if (value := _number(term)) is not None:
             return ("number", value)
-        return ("text", "true" if (term.datatype, term.value) == (f"{XSD}boolean", "1") else term.value)
+        boolean = _BOOLEANS.get(term.value) if term.datatype == f"{XSD}boolean" else None
+        return ("text", term.value if boolean is None else str(boolean).lower())
     return (term.kind, term.value)
 
 

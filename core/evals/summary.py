@@ -126,9 +126,7 @@ async def set_settings(core: Core, request: SetSettingsRequest) -> EvalSettings:
     """Change how goldens are run; what is left out stays."""
     dataset = await written_graph(core, request)
     given = request.model_dump(include={"mode", "threshold", "max_goldens"}, exclude_none=True)
-    changed = (await core.evals.settings(dataset)).model_copy(update=given)
-    await core.evals.set_settings(dataset, changed)
-    return changed
+    return await core.evals.set_settings(dataset, lambda before: before.model_copy(update=given))
 
 
 async def judge(_core: Core, _request: JudgeRequest) -> Judge:

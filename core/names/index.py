@@ -18,7 +18,8 @@ By = Literal["exact", "partial", "fuzzy", "acronym"]
 MANY_NAMED, MANY_HOLDING = 10, 6
 # Names that are looked through at most for the rarest word, and so few that the others need not narrow them first.
 FREQUENT, FEW = 5_000, 200
-SHORTEST_ACRONYM, LONGEST_ACRONYM = 2, 6
+# First letters by which names are kept for acronyms: of more, long titles would have many times the memory.
+SHORTEST_ACRONYM, ACRONYM_KEPT = 2, 3
 # Letters that may be others in all words of a name together.
 MOST_OFF = 2
 # A part of a name counts for nine tenths of the whole at least; an acronym, and words in another order, for less.
@@ -54,7 +55,7 @@ class Asked(NamedTuple):
 
 
 class NameIndex:
-    """The names of one graph. Not safe to be changed in one thread while it is asked in another."""
+    """The names of one graph. Not safe to be used in two threads at once."""
 
     def __init__(self) -> None:
         self._spelling = Spelling()
@@ -161,8 +162,8 @@ class NameIndex:
     def _lists(self, word: Asked, meant: Mapping[int, int]) -> list[list[int]]:
         """The names that hold a word, by what it may mean."""
         found = [self._holding[number] for number in meant]
-        if word.acronym and word.key in self._initials:
-            found.append(self._initials[word.key])
+        if word.acronym:
+            found.append(self._initials.get(word.key[:ACRONYM_KEPT], []))
         return found
 
     def _spelled_otherwise(self, word: Asked, meant: Mapping[int, int]) -> list[Hit]:
@@ -238,9 +239,9 @@ def ranked(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def _initials(words: Sequence[str]) -> Iterator[str]:
-    """Every acronym of two to six words of a name; of a script without spaces, whose characters are words, none."""
+    """How every acronym of words of a name begins; of a script without spaces, whose characters are words, none."""
     letters = "".join(word[0] for word in words if word not in SMALL)
     if len(letters) >= SHORTEST_ACRONYM and any(len(word) > 1 for word in words):
         for start in range(len(letters)):
-            for length in range(SHORTEST_ACRONYM, min(LONGEST_ACRONYM, len(letters) - start) + 1):
+            for length in range(SHORTEST_ACRONYM, min(ACRONYM_KEPT, len(letters) - start) + 1):
                 yield letters[start : start + length]

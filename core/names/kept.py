@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
 
 from core.describe.underway import Underway, within
 from core.errors import NotYetVisible
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from core.core import Core
     from core.graph import Dataset
     from core.names.read import ReadNames
+
+T = TypeVar("T")
 
 # Seconds that a question waits: for the names of the newest commit where it could do with earlier ones, for the first
 # names of a dataset, and for a commit that it needs.
@@ -26,8 +30,8 @@ SECONDS = 300.0
 LOOK = 0.2
 # Records whose names are read again; where more changed, all are read.
 FEW = 1_000
-# Names that are held at once, of all datasets together, one index at least.
-MAX_HELD = 1_500_000
+# Names that are held at once, of all datasets together, one index at least: 1 to 2 KB each.
+MAX_HELD = 500_000
 
 
 class NameIndexes:
@@ -36,6 +40,12 @@ class NameIndexes:
     def __init__(self) -> None:
         self._held: OrderedDict[int, ReadNames] = OrderedDict()
         self._reading: Underway[int, ReadNames] = Underway()
+        self._thread = ThreadPoolExecutor(1, "gligabao-names")
+
+    async def in_turn(self, work: Callable[[], T]) -> T:
+        """What `work` gives, which uses an index. In a thread: a long text takes half a second. In one: an index is not
+        changed while it is asked."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     async def get(self, core: Core, dataset: Dataset, at_least: int | None = None) -> ReadNames | None:
         """The names of a dataset, those of its newest commit where they are read quickly, else of an earlier one; None
@@ -43,6 +53,8 @@ class NameIndexes:
 
         Raises NotYetVisible where they do not reach the commit `at_least` within a few seconds, and what queries raise.
         """
+        if dataset.id in self._held:
+            self._held.move_to_end(dataset.id)
         if at_least:
             return await self._reaching(core, dataset, at_least)
         if dataset.head_seq == 0:
@@ -59,6 +71,7 @@ class NameIndexes:
     async def close(self) -> None:
         """Ends what is being read."""
         await self._reading.close()
+        self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def _reaching(self, core: Core, dataset: Dataset, seq: int) -> ReadNames:
         end = asyncio.get_running_loop().time() + WAIT
@@ -85,7 +98,7 @@ class NameIndexes:
         from core.names.read import read_names
 
         held = self._held.get(dataset.id)
-        if held and not held.index.worn and await _read_few(core, dataset, held):
+        if held and not held.index.worn and await self._read_few(core, dataset, held):
             return held
         description = await core.descriptions.get(core, dataset, None, SECONDS)
         held = self._held[dataset.id] = await read_names(Reading(core.queries, dataset, None, SECONDS), description)
@@ -94,17 +107,17 @@ class NameIndexes:
             self._held.popitem(last=False)
         return held
 
+    async def _read_few(self, core: Core, dataset: Dataset, held: ReadNames) -> bool:
+        """Reads the names again of the few records that changed; whether that was enough."""
+        from core.describe.reading import Reading
+        from core.graphs.graph_of import base_iri_of
+        from core.names.read import read_again
 
-async def _read_few(core: Core, dataset: Dataset, held: ReadNames) -> bool:
-    """Reads the names again of the few records that changed; whether that was enough."""
-    from core.describe.reading import Reading
-    from core.graphs.graph_of import base_iri_of
-    from core.names.read import read_again
-
-    touched = await core.touched.since(dataset, held.seq, base_iri_of(core, dataset), FEW)
-    if touched is None or touched.model:
-        return False
-    if touched.iris:
-        await read_again(Reading(core.queries, dataset, None, SECONDS), list(touched.iris), held)
-    held.seq = touched.seq
-    return True
+        touched = await core.touched.since(dataset, held.seq, base_iri_of(core, dataset), FEW)
+        if touched is None or touched.model:
+            return False
+        if touched.iris:
+            names = await read_again(Reading(core.queries, dataset, None, SECONDS), list(touched.iris), held)
+            await self.in_turn(lambda: held.replace(touched.iris, names))
+        held.seq = touched.seq
+        return True

@@ -11,11 +11,15 @@ from core.describe.prefixes import local_name
 _PART = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])")
 
 _ACTORS = frozenset(
-    """person people human contact employee staff worker colleague user member author creator customer client supplier
+    """person people human contact employee staff worker user member author creator customer client supplier
     vendor manager engineer developer owner patient doctor student teacher professor researcher player artist politician
     agent organization organisation org company firm business corporation enterprise institution institute agency
     authority university school college hospital bank team department group club association party government ministry
-    publisher employer competitor partner investor startup subsidiary band charity
+    publisher employer competitor partner investor startup subsidiary band charity individual man woman child family
+    parent mother father brother sister wife husband friend neighbor neighbour colleague founder director boss coach
+    scientist musician actor actress singer writer journalist lawyer designer architect analyst consultant nurse athlete
+    attendee participant speaker candidate guest driver officer president minister nonprofit ngo foundation council
+    committee commission court clinic retailer manufacturer laboratory lab studio union federation orchestra
     mitarbeiter mitarbeiterin kunde kundin lieferant firma unternehmen hersteller ansprechpartner kontakt mensch behörde
     hochschule universität verein abteilung personne entreprise organisme persona empresa organización""".split()  # noqa: SIM905 -- a block of words reads better than a list
 )
@@ -40,9 +44,10 @@ def kind_of(class_: str, superclasses: Mapping[str, Sequence[str]]) -> Kind:
     for one in _upwards(class_, superclasses):
         name = local_name(one)
         for word in (name, *reversed(_PART.findall(name))):
-            if word.casefold() in _ACTORS:
+            said = {word.casefold(), word.casefold().removesuffix("s")}
+            if said & _ACTORS:
                 return Kind.ACTOR
-            if word.casefold() in _WRITTEN:
+            if said & _WRITTEN:
                 return Kind.WRITTEN
     return Kind.OTHER
 

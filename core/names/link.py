@@ -10,7 +10,7 @@ from core.names.index import Asked, Hit, NameIndex
 from core.names.kinds import Kind
 from core.names.plain import ASKING, ORDINARY
 from core.names.text import Shape, Word, lines_of
-from core.names.words import name_words, named_part
+from core.names.words import composed, name_words, named_part
 
 # Words of the longest name that is looked for: as a whole, and by its parts. A script without spaces has many.
 LONGEST, LONGEST_PART, LONGEST_UNSPACED = 16, 6, 24
@@ -33,18 +33,33 @@ class Link(NamedTuple):
 
 
 def link(text: str, index: NameIndex, plain: Collection[str] = (), *, phrase: bool = False) -> list[Link]:
-    """The names of a text, in its order, each at most once. Longer names win over those inside them.
+    """The names of a text, in its order, each at most once. Longer names win over those inside them. Accents are told
+    as composed characters, however they were typed.
 
     `plain`: further words that alone name nothing unless a record is named exactly so: those of the classes. `phrase`:
     each line of the text is a name and nothing else.
     """
+    text = composed(text)
     linking = _Linking(index, plain, phrase)
     found: dict[str, Link] = {}
     for words in lines_of(text, phrase=phrase):
         for start, end, hits in linking.names(words):
-            shown = text[words[start].start : words[end - 1].end]
-            found.setdefault(shown.casefold(), Link(words[start].start, shown, hits))
+            at = words[start].start
+            shown = text[at : words[end - 1].end]
+            found.setdefault(shown.casefold(), Link(at, shown, _as_written(text[at:], hits)))
     return sorted(found.values(), key=lambda one: one.start)
+
+
+def _as_written(text: str, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Of the records of exactly that name those first that the text begins with as they are written: C# before C,
+    Müller before Muller."""
+
+    def place(hit: Hit) -> tuple[bool, Kind, int]:
+        label = composed(hit.name.label)
+        is_written = hit.by == "exact" and text[: len(label)].casefold() == label.casefold()
+        return hit.by != "exact", hit.name.kind, -len(label) if is_written else 0
+
+    return sorted(hits, key=place)
 
 
 @dataclass(slots=True)
@@ -107,6 +122,8 @@ class _Linking:
         if len(named) > LONGEST_PART or named[0].small or named[-1].small:
             return ()
         hits = self._lone(named[0]) if len(named) == 1 else self._several(named, key)
+        if end < len(words) and words[end].joined and words[end].is_number:
+            hits = [hit for hit in hits if not _is_numbered(hit, named)]
         return [hit for hit in hits if hit.score >= hits[0].score - CLOSE]
 
     def _exact(self, named: Sequence[Word]) -> Sequence[Hit]:
@@ -148,3 +165,9 @@ class _Linking:
         if key not in self.similar:
             self.similar[key] = self.index.similar(key)
         return self.similar[key]
+
+
+def _is_numbered(hit: Hit, named: Sequence[Word]) -> bool:
+    """Whether a name has a number that was not asked for: Building 7, where Building 8 was."""
+    asked = {word.key for word in named}
+    return any(any(char.isdigit() for char in word) and word not in asked for word in name_words(hit.name.label))

@@ -87,8 +87,9 @@ async def link_names(core: Core, dataset: Dataset, text: str, limit: int = LINKE
     is called. `phrase`: the text is a name, or one in each line, and no sentence. Raises what a query raises."""
     read = await core.names.get(core, dataset)
     if read is None:
-        return Linked((), dataset.head_seq, 0, ready=False)
-    return Linked(_candidates(text, read, limit, phrase=phrase), read.seq, len(read.index))
+        return Linked((), 0, 0, ready=False)
+    candidates = await core.names.in_turn(lambda: _candidates(text, read, limit, phrase=phrase))
+    return Linked(candidates, read.seq, len(read.index))
 
 
 async def names(core: Core, request: NamesRequest) -> NamesResponse:
@@ -101,9 +102,10 @@ async def names(core: Core, request: NamesRequest) -> NamesResponse:
     dataset = await graph_of(core, request)
     read = await core.names.get(core, dataset, request.min_commit_seq)
     if read is None:
-        return NamesResponse(candidates=(), commit_seq=dataset.head_seq, index_ready=False, ms=_ms_since(began))
+        return NamesResponse(candidates=(), commit_seq=0, index_ready=False, ms=_ms_since(began))
+    candidates = await core.names.in_turn(lambda: _candidates(request.text, read, request.limit))
     return NamesResponse(
-        candidates=_candidates(request.text, read, request.limit),
+        candidates=candidates,
         commit_seq=read.seq,
         index_ready=True,
         index_complete=not read.gaps,

@@ -59,6 +59,13 @@ class ReadNames:
             known = self.kinds[class_] = kind_of(class_, self.superclasses)
         return known
 
+    def replace(self, iris: Iterable[str], names: Iterable[Name]) -> None:
+        """Puts names in the place of those that were read of these records."""
+        for iri in iris:
+            self.index.remove(iri)
+        for name in names:
+            self.index.add(name)
+
     def name(self, row: Row) -> Name:
         """The name that a row tells: record `s`, class `c`, name `n`."""
         class_ = row["c"].value if "c" in row else NO_CLASS
@@ -84,16 +91,13 @@ async def read_names(reading: Reading, description: Description) -> ReadNames:
     return read
 
 
-async def read_again(reading: Reading, iris: Sequence[str], read: ReadNames) -> None:
-    """Puts the names that these records have now in the place of those that were read of them."""
+async def read_again(reading: Reading, iris: Sequence[str], read: ReadNames) -> Sequence[Name]:
+    """The names that these records have now, those of the first kind first."""
     rows = await reading.rows(_OF_RECORDS.replace("RECORDS", values_of(iris)), PAGE)
-    for iri in iris:
-        read.index.remove(iri)
     named = [row for row in rows if is_name(row["p"].value)]
     schema = {row["s"].value for row in named if "c" in row and is_schema(row["c"].value)}
     names = [read.name(row) for row in named if row["s"].value not in schema]
-    for name in sorted(names, key=lambda name: name.kind):
-        read.index.add(name)
+    return sorted(names, key=lambda name: name.kind)
 
 
 def superclasses_of(description: Description) -> dict[str, list[str]]:

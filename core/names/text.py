@@ -20,8 +20,8 @@ ABBREVIATED = 3
 # A line is a question, or a name of its own.
 _LINE = re.compile(r"[^\n;]+")
 _END = re.compile(r"[.!?:…。？！][\"'”’»)\]]*(?:\s|$)|[。？！]")
-# What may stand between the words of one name.
-_INSIDE = re.compile(r"[\s\-–/&+.'’·_@#]*")
+# What may stand between the words of one name; any mark may that has no space around it.
+_INSIDE = re.compile(r"[\s\-–/&+.'’·_@#]*|\S")
 _QUOTED = re.compile(r"[\"“„«‚‘]([^\"“”„«»‚‘’\n]{1,100})[\"”“»’‘]|(?<!\w)'([^'\n]{1,100})'(?!\w)")
 
 
@@ -56,6 +56,11 @@ class Word:
         return is_unspaced(self.key)
 
     @property
+    def is_number(self) -> bool:
+        """Whether it has a digit, as a year, a room or a version does."""
+        return any(char.isdigit() for char in self.key)
+
+    @property
     def small(self) -> bool:
         """Whether it is a word of grammar."""
         return self.key in SMALL
@@ -74,7 +79,7 @@ def _words(text: str, offset: int, line: str, phrase: bool) -> Sequence[Word]:
     words: list[Word] = []
     for at, word in enumerate(found):
         between = line[found[at - 1].end : word.start] if at else ""
-        opens = not named and (at == 0 or _ends(found[at - 1], between))
+        opens = not named and (at == 0 or _ends(line, found[at - 1], word))
         in_quotes = any(start < word.start and word.end < end for start, end in quoted)
         shown = line[word.start : word.end]
         shape = Shape.NAME if phrase or in_quotes else _shape(shown, opens)
@@ -92,9 +97,11 @@ def _words(text: str, offset: int, line: str, phrase: bool) -> Sequence[Word]:
     return words
 
 
-def _ends(before: Found, between: str) -> bool:
-    """Whether a sentence ends between two words: not behind an abbreviation ("St. Gallen", "J. Weiß")."""
-    return bool(_END.match(between)) and not (between == ". " and len(before.key) < ABBREVIATED)
+def _ends(line: str, before: Found, after: Found) -> bool:
+    """Whether a sentence ends between two words: not inside one ("Node.js"), nor behind an abbreviation ("St. Gallen",
+    "J. Weiß")."""
+    is_abbreviated = len(before.key) < ABBREVIATED and line[before.end : after.start] == ". "
+    return _END.match(line, before.end) is not None and not is_abbreviated
 
 
 def _is_phrase(line: str, found: Sequence[Found]) -> bool:

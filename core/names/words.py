@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -42,6 +43,12 @@ class Found(NamedTuple):
     key: str
 
 
+def composed(text: str) -> str:
+    """The text with each letter and its marks as one character where there is one: in Korean and Japanese, words are
+    cut by it."""
+    return unicodedata.normalize("NFC", text)
+
+
 def found_words(text: str) -> list[Found]:
     """The words of a text in their order. A possessive 's is none of them."""
     shown = _POSSESSIVE.sub(lambda mark: " " * len(mark.group()), text)
@@ -52,7 +59,8 @@ def word_key(word: str) -> str:
     """A word as it is compared."""
     if word.isascii():
         return word.lower().replace(".", "")
-    return without_accents(fold(word)).translate(_LETTERS).replace(".", "")
+    plain = unicodedata.normalize("NFKC", word)  # letters of full width are letters
+    return without_accents(fold(plain)).translate(_LETTERS).replace(".", "")
 
 
 def is_unspaced(word: str) -> bool:
@@ -62,7 +70,7 @@ def is_unspaced(word: str) -> bool:
 
 def name_words(name: str) -> list[str]:
     """The words of a name as they are compared, without its legal form."""
-    words = [word.key for word in found_words(name)]
+    words = [word.key for word in found_words(composed(name))]
     start, end = named_part(words)
     return words[start:end]
 

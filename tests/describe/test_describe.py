@@ -122,7 +122,7 @@ async def test_the_text_tells_the_same(core: Core) -> None:
         f"Prefixes:\nPREFIX field: <{FIELD}>\nPREFIX kind: <{KIND}>\n"
         "PREFIX owl: <http://www.w3.org/2002/07/owl#>\n"
         f"PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>\nPREFIX rdfs: <{RDFS}>\n\n"
-        "Classes, and of how many sampled records each property is:\n"
+        "Classes, with their properties and how many of the sampled records have each:\n"
         "kind:Team 2 records\n"
         '  rdfs:label 2/2 e.g. "checkout team"\n'
         '  field:disbanded 1/2 e.g. "true"^^xsd:boolean\n'
@@ -177,6 +177,10 @@ async def test_what_was_told_is_described_by_its_types_and_relations(core: Core)
     body = await described(core, question="Who works where?")
     [works] = [part for part in body["properties"] if part["name"].startswith("rel:")]
     assert (works["label"], works["links"], works["statements"]) == ("works at", True, 2)
+    assert "rel:works_at 2 links; of type:other 2/3 -> type:other" in body["text"].splitlines()
+    assert "What was remembered is in this graph." in body["text"]
+    assert "PREFIX gb: <urn:gligabao-terms:>" in body["text"]
+    assert body["prefixes"]["gb"] == "urn:gligabao-terms:"
 
 
 async def test_a_memory_without_anything_is_empty(core: Core) -> None:

@@ -13,8 +13,10 @@ from core.ask.profile import Profile, ProfileExample
 from core.core import Core
 from core.describe.description import describe_graph
 from core.describe.grounding import grounding
+from core.describe.prefixes import ShortNames
 from core.describe.read import read_description
 from core.describe.reading import Reading
+from core.describe.remembered import remembered_lines
 from core.embeddings.recipe import Recipe, RecipeField
 from core.errors import InvalidRequest
 from core.forget.forget import ForgetRequest, forget
@@ -41,7 +43,7 @@ async def test_it_tells_classes_properties_examples_statements_and_what_is_searc
     await core.embeddings.declare(dataset, "services", recipe, "test", 8, core.clock)
     ground = await grounding(core, dataset, "How many?")
     lines = ground.text.splitlines()
-    assert 'kind:Service 3 records "service": Software that one team operates.' in lines
+    assert "kind:Service 3 records: Software that one team operates." in lines
     assert '  rdfs:label 3/3 e.g. "refund-worker"' in lines
     assert "  field:team 3/3 -> kind:Team" in lines
     assert "kind:DataOutage rdfs:subClassOf kind:Outage" in lines
@@ -162,6 +164,7 @@ async def test_the_text_of_a_very_large_schema_stays_short(core: Core) -> None:
     ground = await grounding(core, dataset, " ".join(f"xyz{n}" for n in range(400)))
     assert (ground.classes, ground.focus_classes) == (3000, 8)
     assert len(ground.text) < 20_000
+    assert "and 2,875 more" in ground.text.splitlines()
 
 
 @requirement("grounding.profile")
@@ -188,6 +191,25 @@ async def test_what_was_told_is_explained(core: Core) -> None:
     checked_query = checked(query, ground.prefixes)
     found = await core.queries.solve(dataset, GraphQuery(checked_query.text, facts=checked_query.facts))
     assert [row["record"].value for row in found.rows] == ["urn:gligabao:main:entity/1"]
+    assert "PREFIX gb: <urn:gligabao-terms:>" in ground.text
+
+
+async def test_a_fact_whose_source_is_not_known_is_one_row_of_the_query_that_is_explained() -> None:
+    store = TurtleQueries(
+        """@prefix gb: <urn:gligabao-terms:> . @prefix x: <urn:gligabao:main:> .
+        @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        <urn:gligabao:main:entity/1> a <urn:gligabao:main:type/person> ; rdfs:label "Alice" ;
+          <urn:gligabao:main:relation/knows> <urn:gligabao:main:entity/2> .
+        <urn:gligabao:main:fact/1> a gb:Fact ; gb:subject <urn:gligabao:main:entity/1> ; gb:validAt "2026" ;
+          gb:predicate <urn:gligabao:main:relation/knows> ; gb:object <urn:gligabao:main:entity/2> .
+        x:a a gb:Artifact ; gb:kind "text" ; gb:text "One." ; gb:validAt "2026" .
+        x:b a gb:Artifact ; gb:kind "text" ; gb:text "Two." ; gb:validAt "2026" ."""
+    )
+    dataset = Dataset(1, "u1", "main", 1)
+    description = await read_description(Reading(store, dataset, None, 10), "urn:gligabao:main:", START)
+    lines = remembered_lines(description, "urn:gligabao:main:", ShortNames(description.prefixes))
+    query = checked(f"SELECT * WHERE {{ {' '.join(lines[4:])} }}", description.prefixes)
+    assert len((await store.solve(dataset, GraphQuery(query.text))).rows) == 1
 
 
 async def test_texts_in_the_data_can_not_break_a_line(core: Core) -> None:

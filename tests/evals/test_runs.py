@@ -379,6 +379,14 @@ async def test_a_run_meets_so_many_goldens_and_tells_of_the_others(core: Core) -
     assert (await goldens(core, GoldensRequest(user_id="u1"))).version == results.goldens_version == 3
 
 
+async def test_settings_that_two_change_at_once_are_both_kept(core: Core) -> None:
+    core, _ = await shop(core)
+    changes: list[dict[str, Any]] = [{"threshold": 0.5}, {"max_goldens": 7}, {"mode": "off"}]
+    await asyncio.gather(*(set_settings(core, SetSettingsRequest(user_id="u1", **change)) for change in changes))
+    kept = await settings(core, EvalsRequest(user_id="u1"))
+    assert (kept.threshold, kept.max_goldens, kept.mode) == (0.5, 7, "off")
+
+
 async def test_settings_are_kept_in_both_databases_and_apart(opened_twice: AbstractAsyncContextManager[Core]) -> None:
     async with opened_twice as core:
         assert (await settings(core, EvalsRequest(user_id="u1"))).threshold == 0.75

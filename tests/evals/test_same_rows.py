@@ -123,6 +123,13 @@ def test_many_columns_of_equal_values_end_soon() -> None:
 @pytest.mark.parametrize(("ours", "theirs", "expected"), [(True, True, (1, 0, 0)), (True, False, (0, 1, 1))])
 def test_yes_and_no_are_one_row(ours: bool, theirs: bool, expected: tuple[int, int, int]) -> None:
     assert counts(ask(ours), ask(theirs)) == expected
+    assert counts(ask(ours), rows("known", (typed(str(theirs).lower(), "boolean"),))) == expected
+    assert counts(rows("known", (typed(str(int(ours)), "boolean"),)), ask(theirs)) == expected
+
+
+def test_a_row_of_anything_else_is_no_yes() -> None:
+    assert counts(ask(True), rows("text", ("true",))) == (0, 1, 1)
+    assert counts(ask(True), rows("a b", (typed("true", "boolean"), 1))) == (0, 1, 1)
 
 
 def test_unbound_values_and_blank_nodes_are_values_too() -> None:
@@ -144,6 +151,7 @@ def test_unbound_values_and_blank_nodes_are_values_too() -> None:
         (typed("NaN", "double"), typed("NaN", "double"), True),
         (typed("1E999999999", "double"), typed("2E999999999", "double"), False),
         (typed("1", "boolean"), typed("true", "boolean"), True),
+        (typed("0", "boolean"), typed("false", "boolean"), True),
         (Term("literal", "e:pay"), Term("uri", "e:pay"), False),
     ],
 )

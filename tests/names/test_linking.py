@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.names.index import NameIndex
+from core.names.kinds import Kind, kind_of
 from core.names.link import LONGEST, link
-from core.names.words import name_words
+from core.names.words import composed, name_words
 from tests.names.people import index
 from tests.requirements import requirement
 
@@ -64,6 +66,52 @@ def test_case_accents_punctuation_and_legal_forms_make_no_difference(
     text: str, words: str, record: str, known: NameIndex
 ) -> None:
     assert linked(text, known) == [(words, record, "exact")]
+
+
+@requirement("names.ignored-differences")
+@pytest.mark.parametrize("name", ["Jürgen Weiß", "Việt Nam", "가나다", "ガンダム", "Андрей"])
+def test_a_name_is_one_name_with_its_accents_apart(name: str) -> None:
+    apart = unicodedata.normalize("NFD", name)
+    assert apart != name
+    for known, asked in ((name, apart), (apart, name)):
+        assert linked(f"Who is {asked}?", index((known, "Person"))) == [(name, "0", "exact")]
+
+
+@requirement("names.ignored-differences")
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Who uses Node.js?", "Node.js"),
+        ("Who visited Example.com today?", "example.com"),
+        ("What is ＡＣＭＥ?", "ACME"),
+        ("Where is ISTANBUL?", "İstanbul"),
+        ("Who is isil isik?", "Işıl Işık"),
+    ],
+)
+def test_names_with_a_point_inside_and_letters_of_other_kinds(text: str, name: str) -> None:
+    assert [(iri, by) for _, iri, by in linked(text, index((name, "Product")))] == [("0", "exact")]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [("Who writes C#?", "C#"), ("Who writes C?", "C"), ("Who is Müller?", "Müller"), ("Who is Muller?", "Muller")],
+)
+def test_of_names_that_differ_in_marks_alone_the_one_that_is_written_so_comes_first(text: str, first: str) -> None:
+    [one] = link(text, index(*((name, "Person") for name in ("C", "C++", "C#", "Muller", "Müller"))))
+    assert one.hits[0].name.label == first
+    assert len(one.hits) > 1
+
+
+@pytest.mark.parametrize("text", ["Who works in Building 8?", "who leads apollo 14?", "What is in Building 7a?"])
+def test_a_name_of_another_number_is_another(text: str) -> None:
+    known = index(("Building 7", "Team"), ("Building 12", "Team"), ("Apollo 13", "Team"))
+    assert linked(text, known) == []
+
+
+def test_a_number_that_is_in_no_name_keeps_none_away() -> None:
+    known = index(("Berlin Marathon", "Company"), ("Building 7", "Place"))
+    assert linked("Who ran in Berlin 2024?", known) == [("Berlin", "0", "partial")]
+    assert linked("Who works in Building 7?", known) == [("Building 7", "1", "exact")]
 
 
 @requirement("names.fuzzy")
@@ -166,6 +214,19 @@ def test_people_and_organizations_come_first_and_what_is_written_last() -> None:
     assert {hit.name.class_ for hit in one.hits[3:]} == {"ContactNote", "Message", "SourceDocument"}
 
 
+@requirement("names.people-first")
+@pytest.mark.parametrize(
+    ("class_", "kind"),
+    [
+        *((name, Kind.ACTOR) for name in ("person", "company", "team", "family", "scientist", "software_engineer")),
+        *((name, Kind.OTHER) for name in ("event", "place", "product", "other", "concept")),
+        *((name, Kind.WRITTEN) for name in ("document", "email", "message", "meeting_notes")),
+    ],
+)
+def test_the_types_of_what_was_told_are_people_organizations_texts_or_others(class_: str, kind: Kind) -> None:
+    assert kind_of(f"urn:gligabao:main:type/{class_}", {}) == kind
+
+
 def test_longer_names_win_and_every_name_comes_once_in_the_order_of_the_text(known: NameIndex) -> None:
     text = "Does Bank of Ireland pay TU Dresden, and who at Bank of Ireland knows Jürgen Weiß?"
     assert [words for words, _, _ in linked(text, known)] == ["Bank of Ireland", "TU Dresden", "Jürgen Weiß"]
@@ -220,7 +281,7 @@ def test_a_record_that_is_gone_is_not_found_and_one_renamed_by_its_new_name() ->
 @given(st.text(max_size=60))
 def test_any_text_can_be_asked_and_any_name_is_found_by_itself(text: str) -> None:
     known = index((text, "Person"), ("Jürgen Weiß", "Person"))
-    assert all(one.text in text for one in link(text, known))
+    assert all(one.text in composed(text) for one in link(text, known))
     one_line = len([line for line in re.split(r"[\n;]+", text) if line.strip()]) == 1
     if len(known) == 2 and one_line and len(name_words(text)) <= LONGEST:
         found = [hit.name.iri for one in link(text, known, phrase=True) for hit in one.hits]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -13,12 +15,15 @@ from core.errors import InvalidRequest, NotYetVisible, QueryTooLarge, UnknownDat
 from core.forget.forget import ForgetRequest, forget
 from core.graph import Dataset
 from core.names import kept, read
+from core.names import names as naming
+from core.names.link import Link, link
 from core.names.names import NamesRequest, link_names, names
 from core.rdf.ports import GraphQuery
 from core.rdf.terms import Solutions
 from gligabao_mcp.graph_operations import NAMES
 from gligabao_mcp.operations import parse
 from tests.facts import edge, tell_facts
+from tests.forgetting import merge_them, undo_it
 from tests.names.people import CLASS, FIELD, RECORD, TURTLE
 from tests.rdf.gated import GatedQueries
 from tests.requirements import requirement
@@ -34,7 +39,7 @@ ANNA = f'{PREFIXES} INSERT DATA {{ r:anna a c:Contact ; f:name "Anna Quistgaard"
 
 async def asked(core: Core, text: str, **fields: Any) -> dict[str, Any]:
     """What names answers, checked against the client's model."""
-    body = (await names(core, NamesRequest(user_id="u1", text=text, **fields))).body()
+    body = (await names(core, NamesRequest.model_validate({"user_id": "u1", "text": text, **fields}))).body()
     models.QueryNamesResponse.model_validate(body)
     return body
 
@@ -150,7 +155,7 @@ async def test_a_question_that_comes_before_the_names_is_told_so(core: Core, mon
     monkeypatch.setattr(kept, "FIRST_WAIT", 0)
     dataset = await load(core, TURTLE)
     body = await asked(core, "Jürgen Weiß")
-    assert (body["index_ready"], body["candidates"], body["commit_seq"]) == (False, [], 1)
+    assert (body["index_ready"], body["candidates"], body["commit_seq"]) == (False, [], 0)
     assert (await link_names(core, dataset, "Jürgen Weiß")).ready is False
     assert await first(core, "Jürgen Weiß", min_commit_seq=1) == "weiss"
 
@@ -257,6 +262,77 @@ async def test_what_was_forgotten_is_no_name_any_more(core: Core, monkeypatch: p
     assert (await asked(core, "Jürgen Weiß", min_commit_seq=2))["candidates"] == []
 
 
+async def test_a_text_that_takes_long_holds_up_nothing_else(core: Core, monkeypatch: pytest.MonkeyPatch) -> None:
+    await load(core, TURTLE)
+    await asked(core, "Apollo")
+    others_went_on = threading.Event()
+
+    def slow(*args: Any, **fields: Any) -> list[Link]:
+        assert others_went_on.wait(10)
+        return link(*args, **fields)
+
+    monkeypatch.setattr(naming, "link", slow)
+    question = asyncio.create_task(asked(core, "Apollo"))
+    for _ in range(5):
+        await asyncio.sleep(0.01)
+    others_went_on.set()
+    assert [one["label"] for one in (await question)["candidates"]] == ["Apollo"]
+
+
+async def test_the_names_that_were_asked_for_last_are_held(core: Core, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "MAX_HELD", 2)
+    queries = GatedQueries(core)
+    core = replace(core, queries=queries)
+    for dataset in ("one", "two", "three"):
+        await load(core, f'<{RECORD}{dataset}> a <{CLASS}Project> ; <{FIELD}name> "Apollo" .', dataset=dataset)
+    for dataset in ("one", "two", "one", "three"):
+        assert await first(core, "Apollo", dataset=dataset) == dataset
+    before = queries.count
+    assert await first(core, "Apollo", dataset="one") == "one"
+    assert queries.count == before
+    assert await first(core, "Apollo", dataset="two") == "two"
+    assert queries.count > before
+
+
+async def test_a_dataset_that_is_made_again_has_its_own_names_and_so_has_another_user(core: Core) -> None:
+    await load(core, f'<{RECORD}old> a <{CLASS}Project> ; <{FIELD}name> "Apollo" .', dataset="crm")
+    await load(core, f'<{RECORD}theirs> a <{CLASS}Project> ; <{FIELD}name> "Apollo" .', user_id="u2", dataset="crm")
+    assert await first(core, "Apollo", dataset="crm") == "old"
+    assert await first(core, "Apollo", user_id="u2", dataset="crm") == "theirs"
+    await forget(core, ForgetRequest(user_id="u1", dataset="crm", scope="dataset"))
+    await load(core, f'<{RECORD}new> a <{CLASS}Project> ; <{FIELD}name> "Artemis" .', dataset="crm")
+    assert await first(core, "Apollo", dataset="crm") is None
+    assert await first(core, "Artemis", dataset="crm") == "new"
+
+
+@pytest.mark.parametrize("type_", ["person", "organization"])
+async def test_of_what_was_told_people_and_organizations_come_first(core: Core, type_: str) -> None:
+    await load(
+        core,
+        f"""@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        <{RECORD}a> a <urn:gligabao:main:type/event> ; rdfs:label "Mara Lindqvist" .
+        <{RECORD}b> a <urn:gligabao:main:type/{type_}> ; rdfs:label "Mara Lindqvist" .
+        <{RECORD}0> a <urn:gligabao:main:type/document> ; rdfs:label "Mara Lindqvist" .""",
+    )
+    found = (await asked(core, "Where is Mara Lindqvist?"))["candidates"]
+    assert [one["iri"].removeprefix(RECORD) for one in found] == ["b", "a", "0"]
+
+
+async def test_a_merged_entity_is_found_by_its_former_name_until_that_is_undone(core: Core) -> None:
+    told = await tell_facts(core, edge("Mara Lindqvist", "knows", "Jürgen Weiß"), edge("Maja Quelm", "knows", "Apollo"))
+    mara, maja = (one.source_id for one in told.edges)
+
+    async def meant() -> list[str]:
+        found = (await asked(core, "Does Maja Quelm know?"))["candidates"]
+        return [one["iri"].removeprefix("urn:gligabao:main:entity/") for one in found]
+
+    assert await meant() == [str(maja)]
+    merged = await merge_them(core, into=mara, other=maja)
+    assert await meant() == [str(mara)]
+    await undo_it(core, merged)
+    assert await meant() == [str(maja)]
+
+
 async def test_a_memory_without_anything_has_no_names(core: Core) -> None:
     body = await asked(core, "Jürgen Weiß")
     assert (body["candidates"], body["index_ready"], body["commit_seq"], body["index_names"]) == ([], True, 0, 0)
@@ -280,3 +356,8 @@ def test_fields_outside_their_limits_are_named(fields: dict[str, Any], param: st
     with pytest.raises(InvalidRequest) as failure:
         parse(NAMES, {"user_id": "u1", **fields})
     assert failure.value.param == param
+
+
+def test_a_text_that_is_too_long_is_told_so_in_characters() -> None:
+    with pytest.raises(InvalidRequest, match=r"^text: must have at most 4000 characters$"):
+        parse(NAMES, {"user_id": "u1", "text": "x" * 4001})
