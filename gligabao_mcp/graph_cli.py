@@ -10,16 +10,14 @@ from typing import Any
 import click
 
 from core.config import Config
-from core.errors import InvalidRequest
 from core.uploads import Upload
+from gligabao_mcp.errors import failure
 from gligabao_mcp.graph_operations import ASK
 from gligabao_mcp.operation import Operation
 from gligabao_mcp.operation_commands import OperationCommand, answered, call
 from gligabao_mcp.plumbing_operations import IMPORT_RDF
 
 _FORMATS = {".ttl": "turtle", ".nt": "ntriples", ".nq": "nquads", ".trig": "trig"}
-
-
 _CHART = click.Option(
     ["--chart"], metavar="FILE", help="Draw the rows of the answer: a file (.svg or .png), or terminal."
 )
@@ -51,8 +49,8 @@ async def _asked(
     if chart is not None:
         try:
             _say(shown(body, payload[operation.main_field], chart))
-        except InvalidRequest as failure:  # the answer is there, and was paid for
-            _say(failure.message)
+        except Exception as error:  # the answer is there, and was paid for
+            _say(failure(error).message)
     return body
 
 
@@ -67,6 +65,9 @@ class LoadCommand(OperationCommand):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         params = super().get_params(ctx)
         params[0].metavar, params[0].type = "FILE", click.Path(exists=True, dir_okay=False)
+        for param in params:
+            if isinstance(param, click.Option) and param.name == "format":
+                param.help = f"How it is written: {', '.join(_FORMATS.values())}. Default: by the ending of its name."
         return params
 
     def invoke(self, ctx: click.Context) -> None:

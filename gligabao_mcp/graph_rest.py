@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -88,7 +87,7 @@ async def _answered(
         with upload.file:
             return await execute(operation, await handle.core(), parsed)
 
-    return await asyncio.shield(asyncio.create_task(work()))
+    return await unless_gone(request, handle.finish(work()))
 
 
 # What was sent --------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ from gligabao_mcp.operations import Parsed, execute, execute_in_steps
 
 Req = TypeVar("Req", bound=Request)
 Res = TypeVar("Res", bound=Response)
+T = TypeVar("T")
 
 # A run that could not be kept just then: a database that was held, a call that is about to be answered.
 KEEP_AGAIN_SECONDS = 1.0
@@ -30,7 +31,7 @@ class CoreHandle:
 
     An operation that writes runs in a task of its own: a caller that hangs up never stops what has begun, and a text
     that goes is kept, so that the next process ends what this one can't. Only a text whose turn has not come goes with
-    its caller (core.manager).
+    its caller (core.manager). A document that is loaded ends with the process: whoever sent it still has it.
     """
 
     def __init__(self, open_core: Callable[[], AbstractAsyncContextManager[Core]]) -> None:
@@ -40,6 +41,7 @@ class CoreHandle:
         self._ended = asyncio.Event()
         self._runs = SharedRuns()
         self._callers = set[asyncio.Task[Any]]()
+        self._loads = set[asyncio.Task[Any]]()
         self._given_up = False
 
     async def core(self) -> Core:
@@ -87,6 +89,15 @@ class CoreHandle:
         with self._called():
             return await execute_in_steps(operation, await self.core(), parsed, told)
 
+    async def finish(self, work: Coroutine[Any, Any, T]) -> T:
+        """What the work on a document returns. A caller that goes does not stop it, the end of the process does: then
+        nothing of it is stored."""
+        load = asyncio.create_task(work)
+        self._loads.add(load)
+        load.add_done_callback(self._loads.discard)
+        with self._called():
+            return await asyncio.shield(load)
+
     @contextmanager
     def _called(self) -> Generator[None]:
         """The time in which the caller waits for its answer. Raises ShuttingDown where it is given up."""
@@ -111,7 +122,7 @@ class CoreHandle:
         watcher: Watcher | None,
     ) -> dict[str, Any]:
         core = await self.core()
-        if operation.reads_only:
+        if operation.reads_only or operation.ends_with_caller:
             return await execute(operation, core, parsed)
         if operation.accepted is None:  # it may take away what ended runs stored
             self._runs.forget_ended()
@@ -165,11 +176,13 @@ class CoreHandle:
     def give_up(self) -> None:
         """Answers whoever still waits: that its run goes on, where the caller takes that, else with ShuttingDown."""
         self._given_up = True
-        for caller in self._callers:
-            caller.cancel()
+        for task in (*self._loads, *self._callers):
+            task.cancel()
 
     async def close(self) -> None:
         """Closes the core, which waits a little for what it accepted, and then whoever waited for more."""
+        for load in self._loads:
+            load.cancel()
         self._ended.set()
         if self._owner is not None:
             await asyncio.wait([self._owner])

@@ -115,7 +115,7 @@ def _option(name: str, field: FieldInfo, *, is_file: bool = False) -> click.Opti
 
 def _is_structured(field: FieldInfo) -> bool:
     """Whether it holds a list or an object, which a flag says as JSON."""
-    models = (part for part in get_args(field.annotation) if hasattr(part, "model_fields"))
+    models = (part for part in (field.annotation, *get_args(field.annotation)) if hasattr(part, "model_fields"))
     return any(word in str(field.annotation) for word in ("list[", "tuple[", "dict[")) or any(models)
 
 

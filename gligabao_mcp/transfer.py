@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import IO, Any, TypeVar
 
@@ -23,6 +22,7 @@ from gligabao_mcp.bodies import receive_upload
 from gligabao_mcp.callers import caller_of
 from gligabao_mcp.errors import failure, invalid
 from gligabao_mcp.handle import CoreHandle
+from gligabao_mcp.hanging_up import unless_gone
 from gligabao_mcp.rest import answer, query_fields
 
 Asked = TypeVar("Asked", bound=BaseModel)
@@ -46,7 +46,7 @@ def transfer_routes(handle: CoreHandle, config: Config) -> list[Route]:
         try:
             asked = _asked(ImportRequest, request, "write")
             file = (await receive_upload(request, config.max_import_bytes)).file
-            return JSONResponse(await _import(handle, asked, file))
+            return JSONResponse(await unless_gone(request, handle.finish(_import(handle, asked, file))))
         except ClientDisconnect:
             return Response(status_code=400)  # nobody reads it
         except Exception as error:
@@ -86,14 +86,9 @@ async def _unmistakable(stream: ByteStream) -> AsyncIterator[bytes]:
 
 
 async def _import(handle: CoreHandle, asked: ImportRequest, file: IO[bytes]) -> dict[str, Any]:
-    """The response body of an import. Whoever hangs up meanwhile stops nothing."""
-    core = await handle.core()
-
-    async def work() -> dict[str, Any]:
-        with file:
-            return (await import_document(core, asked, file)).body()
-
-    return await asyncio.shield(asyncio.create_task(work()))
+    """The response body of an import."""
+    with file:
+        return (await import_document(await handle.core(), asked, file)).body()
 
 
 def _asked(model: type[Asked], request: Request, scope: AccessScope) -> Asked:

@@ -14,7 +14,7 @@ from core.graph import Dataset
 from core.graphs.commit_at import end_of
 from core.graphs.requests import Day
 from core.requests import Instant, Offset
-from core.times import rfc3339
+from core.times import read_moment, rfc3339
 
 ResolvedBy = Literal["request", "commit_time", "latest"]
 
@@ -38,6 +38,8 @@ class Point(BaseModel):
             return stated
         if stated.isascii() and stated.isdecimal():
             return {"as_of_commit_seq": stated}
+        if read_moment(stated) is None:
+            raise ValueError("must be the number of a commit, a date such as 2026-03-01, or an RFC 3339 time")
         return {"date" if len(stated) == len("YYYY-MM-DD") else "moment": stated}
 
     @model_validator(mode="after")

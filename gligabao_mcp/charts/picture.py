@@ -24,7 +24,8 @@ def check(to: str) -> None:
 
 
 def shown(body: Mapping[str, Any], question: str, to: str) -> str:
-    """What to print: the picture where `to` is terminal, else in which file it is; in words where there is none.
+    """What to print: the picture where `to` is terminal, apart from what stands around it, else in which file it is; in
+    words where there is none.
 
     `body` is the response to a question. Raises InvalidRequest as draw and shown_in_terminal do.
     """
@@ -32,6 +33,6 @@ def shown(body: Mapping[str, Any], question: str, to: str) -> str:
     if plot is None:
         return NO_PICTURE
     if to == TERMINAL:
-        return shown_in_terminal(plot, shutil.get_terminal_size().columns)
+        return f"\n{shown_in_terminal(plot, shutil.get_terminal_size().columns)}\n"
     draw(plot, Path(to))
     return f"drawn in {to}"

@@ -26,6 +26,8 @@ MOST_TABLE_COLUMNS = 8
 CELL_LENGTH = 60
 OTHERS = "others"
 
+# The distance of two that are larger may be infinite.
+_LARGEST = 1e100
 _FRACTIONS = ("#decimal", "#double", "#float")
 _NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e[+-]\d+)?")
 _MIDNIGHT = re.compile(r"T00:00:00(\.0+)?(Z|\+00:00)?$")
@@ -198,4 +200,4 @@ def _number(cell: Cell | None) -> float | None:
         value = float(cell["value"]) if cell is not None and cell["type"] == "literal" else math.nan
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
+    return value if abs(value) < _LARGEST else None  # not a number is neither

@@ -66,7 +66,8 @@ class ToolCalls:
         conversation = resolve_session(signals, self.rules, mint=_keeps_session(offered))
         try:
             operation, arguments = _meant(offered, arguments)
-            parsed = self._parsed(caller_of(context.request), operation, arguments, signals, conversation)
+            caller, named = caller_of(context.request), _named(offered, operation)
+            parsed = self._parsed(caller, operation, arguments, named, signals, conversation)
             run = self._run(context, operation, parsed, minted=conversation.source == "minted")
             with called_as_tool(offered.name):
                 body = await unless_gone(context.request, run)
@@ -116,6 +117,7 @@ class ToolCalls:
         caller: Caller | None,
         operation: Operation[Any, Any],
         arguments: dict[str, Any],
+        named: Sequence[str],
         signals: Signals,
         conversation: Conversation,
     ) -> Parsed[Any]:
@@ -126,7 +128,7 @@ class ToolCalls:
             arguments["session_id"] = conversation.session_id
         if "session_source" in fields:
             arguments["session_source"] = None if conversation.source == "none" else conversation.source
-        return parse_for(caller, operation, arguments, named=_named(operation))
+        return parse_for(caller, operation, arguments, named=named)
 
 
 def _meant(offered: Operation[Any, Any], arguments: dict[str, Any]) -> tuple[Operation[Any, Any], dict[str, Any]]:
@@ -135,11 +137,12 @@ def _meant(offered: Operation[Any, Any], arguments: dict[str, Any]) -> tuple[Ope
     return choose(arguments) if choose else (offered, arguments)
 
 
-def _named(operation: Operation[Any, Any]) -> Sequence[str]:
+def _named(offered: Operation[Any, Any], operation: Operation[Any, Any]) -> Sequence[str]:
     """The fields that a call with an unknown one is told of: no model should think of users."""
     if operation.tool:
         return operation.tool.fields
-    return [field.alias or name for name, field in operation.request.model_fields.items() if name != "user_id"]
+    taken = offered.request.model_fields.keys() - {"user_id"}
+    return [name for name in operation.request.model_fields if name in taken]
 
 
 def _keeps_session(operation: Operation[Any, Any]) -> bool:

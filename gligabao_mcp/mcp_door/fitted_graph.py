@@ -95,7 +95,7 @@ def _without_types(value: object) -> Any:
     if not isinstance(value, Mapping):
         return value
     stated = cast("Mapping[str, object]", value)
-    if "value" in stated and stated.get("type") in ("uri", "literal", "bnode"):
+    if "value" in stated and stated.get("type") in ("uri", "literal", "bnode", "triple"):
         return stated["value"]
     return {name: _without_types(part) for name, part in stated.items()}
 

@@ -47,6 +47,7 @@ def test_an_answer_is_drawn_in_the_terminal_beside_its_json(home: Path) -> None:
     assert json.loads(asked.stdout)["answer"]["chart"]["kind"] == "bar"
     bars = [line for line in asked.stderr.splitlines() if "█" in line]
     assert [line.split("  ")[0] for line in bars] == ["North Bakery", "South Bakery GmbH"]
+    assert asked.stderr.endswith("\n\n"), "the answer does not follow on it in the same terminal"
 
 
 def test_an_answer_without_a_picture_is_printed_all_the_same(home: Path) -> None:

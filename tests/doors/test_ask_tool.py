@@ -94,6 +94,8 @@ async def test_the_arguments_of_a_question_are_those_of_rest(tools: Tools, model
     assert (await tools.refused("ask", question="q" * 4001)).startswith("question: ")
     assert (await tools.refused("ask", mode="question")) == "question: is required"
     assert (await tools.refused("ask", question="q", colour="red")).startswith("unknown field colour; the fields are ")
+    told = await tools.refused("ask", mode="names", question="q")
+    assert told == "text: is required; unknown field question; the fields are dataset, text, limit, min_commit_seq"
     assert "user_id" not in await tools.refused("ask", question="q", colour="red")
     assert (await tools.refused("ask", mode="guess")).startswith("mode: must be one of question, names, ")
     failed = await tools.call("ask", question=BROKEN)
@@ -105,7 +107,7 @@ async def test_the_other_modes_call_no_model(tools: Tools, model: Scripted, wire
     names = await tools.done("ask", mode="names", text="What does Soth Bakery make?")
     assert names["candidates"][0]["iri"] == record("south")
     described = await tools.done("ask", mode="describe", classes=[f"{KIND}Bread"])
-    assert "bread" in described["text"]
+    assert "kind:Bread" in described["text"]
     assert "classes" not in described, "the text says all that"
     found = await tools.done("ask", mode="commit_at", date="2999-01-01")
     assert found["as_of_commit_seq"] == 2
@@ -215,6 +217,13 @@ def test_a_long_result_keeps_whole_rows_and_says_how_many_there_are(limit: int) 
 def test_a_result_that_fits_is_left_as_it_is() -> None:
     body = {"candidates": [{"iri": "urn:a"}], "commit_seq": 1}
     assert fitted_graph("names", body, 1_000) == body
+
+
+def test_a_row_holds_values_alone_those_of_triples_too() -> None:
+    row = {"f": {"type": "uri", "value": "urn:f"}, "t": {"type": "triple", "value": "<urn:a> <urn:b> <urn:c>"}}
+    document = {"head": {"vars": ["f", "t"]}, "results": {"bindings": [row]}}
+    shown = fitted_graph("sparql", {"results": json.dumps(document), "row_page": {"returned": 1}}, 1_000)
+    assert shown["rows"] == [{"f": "urn:f", "t": "<urn:a> <urn:b> <urn:c>"}]
 
 
 async def test_a_token_that_only_reads_asks_and_writes_no_profile(

@@ -38,6 +38,7 @@ def run(*arguments: str) -> Result:
 
 
 def test_a_file_is_loaded_once_in_the_format_that_its_name_says(loaded: Path) -> None:
+    assert "Default: by the ending of its name" in " ".join(run("load", "--help").output.split())
     again = loaded / "bakeries.TTL"
     again.write_text(TURTLE, encoding="utf-8")
     assert run("load", str(again)).output == "Everything is there already.\n"
@@ -104,6 +105,10 @@ def test_names_classes_commits_and_changes_are_shown(loaded: Path) -> None:
 
     compared = run("compare", PER_BAKERY, "--before", "0", "--key", "bakery").output.splitlines()
     assert compared[:2] == ["Commit 0 to commit 1", "2 added, 0 removed, 0 changed, 0 unchanged."]
+    stated = run("compare", PER_BAKERY, "--before", '{"as_of_commit_seq": 0}', "--key", "bakery")
+    assert stated.output.splitlines() == compared, "a point as REST takes it"
     assert f"  + bakery {record('north')}, n 2" in compared
+    unread = run("compare", PER_BAKERY, "--before", "yesterday")
+    assert unread.stderr.startswith("gligabao: before: must be the number of a commit, a date such as 2026-03-01")
     early = run("compare", COUNTS, "--before", "1999-01-01")
     assert (early.exit_code, "before: " in early.stderr) == (2, True)

@@ -182,11 +182,8 @@ def asks(caller: Caller, name: str, **fields: Any) -> dict[str, Any]:
     return response.json()
 
 
-@pytest.mark.parametrize("door", ["rest", "mcp"])
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize(("door", "name"), [*(("rest", name) for name in ROWS), *(("mcp", name) for name in MODES)])
 def test_anothers_graph_is_answered_like_one_that_nobody_has(world: World, door: str, name: str) -> None:
-    if door == "mcp" and name not in MODES:
-        pytest.skip("no mode of the tool")
     operation = ROWS[name]
     answers: list[list[str]] = []
     for handles in (world.handles, NOBODYS):
@@ -212,7 +209,7 @@ def _told(caller: Caller, door: str, operation: Operation[Any, Any], fields: Map
         answer = json.dumps(caller.mcp("mcp, stateless era", "tools/call", {"name": "ask", "arguments": arguments}))
         answer = answer.replace('\\"', '"')
     for sent in sorted(astuple(of), key=len, reverse=True):
-        answer = answer.replace(sent, "(sent)")
+        answer = re.sub(rf"{re.escape(sent)}(?!\d)", "(sent)", answer)  # entity/1 is not the beginning of entity/12
     return _IDS.sub("(id)", _OF_THE_CALL.sub("", answer)).replace(caller.user, "(caller)")
 
 

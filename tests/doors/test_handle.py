@@ -6,15 +6,20 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from core.config import Config
 from core.core import Core
-from core.errors import StorageBusy
+from core.errors import ShuttingDown, StorageBusy, UnknownDataset
+from core.uploads import Upload
+from gligabao_mcp.graph_operations import SPARQL
 from gligabao_mcp.handle import CoreHandle
-from gligabao_mcp.operations import QUERY, REMEMBER, parse
+from gligabao_mcp.operations import QUERY, REMEMBER, execute, parse
+from gligabao_mcp.plumbing_operations import IMPORT_RDF
 from gligabao_mcp.wiring import open_core
+from tests.rdf.loading import Endless
 
 pytestmark = pytest.mark.anyio
 
@@ -94,3 +99,53 @@ async def test_eight_texts_and_four_questions_at_once_all_get_their_answer(tmp_p
     bodies = await asyncio.gather(*calls)
     await handle.close()
     assert [body["artifact_id"] for body in bodies[:8]] == list(range(1, 9)), "in order of arrival"
+
+
+# Documents that are loaded when the process ends ----------------------------------------------------------------------
+
+
+GRAPH = {"user_id": "u1", "dataset": "catalogue"}
+
+
+async def loading(handle: CoreHandle, document: Endless) -> asyncio.Task[dict[str, Any]]:
+    """The call of somebody who loads the document, once it is being read."""
+
+    async def work() -> dict[str, Any]:
+        with document:
+            upload = Upload(cast("Any", document), "")
+            return await execute(IMPORT_RDF, await handle.core(), parse(IMPORT_RDF, {**GRAPH, "content": upload}))
+
+    call = asyncio.create_task(handle.finish(work()))
+    assert await asyncio.to_thread(document.is_read.wait, 30)
+    return call
+
+
+async def assert_nothing_is_stored(home: Path) -> None:
+    again = CoreHandle(Opening(home))
+    with pytest.raises(UnknownDataset):
+        await again.run(SPARQL, parse(SPARQL, {**GRAPH, "query": "ASK { ?s ?p ?o }"}))
+    await again.close()
+
+
+async def test_a_document_whose_sender_has_gone_is_read_on_and_dropped_when_the_process_ends(tmp_path: Path) -> None:
+    handle, document = CoreHandle(Opening(tmp_path)), Endless()
+    call = await loading(handle, document)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    document.is_read.clear()
+    assert await asyncio.to_thread(document.is_read.wait, 30), "who hangs up stops nothing"
+    async with asyncio.timeout(30):
+        await handle.close()
+    await assert_nothing_is_stored(tmp_path)
+
+
+async def test_who_waits_for_a_document_when_the_process_ends_is_told_so(tmp_path: Path) -> None:
+    handle, document = CoreHandle(Opening(tmp_path)), Endless()
+    call = await loading(handle, document)
+    handle.give_up()
+    with pytest.raises(ShuttingDown):
+        await call
+    async with asyncio.timeout(30):
+        await handle.close()
+    await assert_nothing_is_stored(tmp_path)
