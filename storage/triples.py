@@ -25,8 +25,8 @@ from storage.retime import CommitOf
 from storage.rows import DATASET, dataset_of
 from storage.write import insert_or_ignore, next_commit
 
-# Rows of one INSERT, and parameters of one DELETE.
-_AT_ONCE = 5_000
+# Rows of one INSERT, and parameters of one DELETE; characters of the rows that wait for an INSERT.
+_AT_ONCE, _WAITING = 5_000, 16 << 20
 NewRow = tuple[bytes, str, str, str, str, int, int | None]
 """Digest, subject, predicate, object, graph, and the commits that it came and went with."""
 _COLUMNS = {
@@ -54,7 +54,11 @@ class SqlTriples:
                 connection, load.user_id, load.dataset, clock, once, lambda writing: _load(writing, load, graph)
             )
 
-        return await self.database.write(write)
+        try:
+            return await self.database.write(write)
+        except asyncio.CancelledError:
+            load.content.close()  # the writer's thread goes on alone: what it can't read to its end is not stored
+            raise
 
     async def update(
         self, user_id: str, dataset: str, text: str, clock: Callable[[], datetime], once: Once | None = None
@@ -92,7 +96,6 @@ def _written(
 
 
 def _load(writing: _Writing, load: Load, graph: str) -> Loaded:
-    load.content.seek(0)
     source = Source(load.content)
     problems = Problems("content", tolerant=not load.strict and load.format in LINE_BY_LINE)
     for quad in read_quads(source, load.format, problems, base_iri=load.base_iri, own_nodes=writing.own_nodes):
@@ -102,20 +105,20 @@ def _load(writing: _Writing, load: Load, graph: str) -> Loaded:
 
 
 def _update(writing: _Writing, operations: list[DataOperation]) -> Loaded:
-    problems = Problems("update")
     wanted: dict[QuadRow, bool] = {}
     """Of each triple whether it is there in the end: what is added and taken away again does neither."""
     for number, operation in enumerate(operations):
         is_insert = operation.form == "insert"
         own = f"{writing.own_nodes}{number}_" if is_insert else None
-        for quad in read_quads(Source(io.BytesIO(operation.trig.encode())), "trig", problems, own_nodes=own):
+        source = Source(io.BytesIO(f"{operation.prologue}{operation.block}".encode()))
+        for quad in read_quads(source, "trig", Problems("update", first_line=operation.line), own_nodes=own):
             wanted[quad] = is_insert
     writing.take_away(quad for quad, is_there in wanted.items() if not is_there)
     for quad, is_there in wanted.items():
         if is_there:
             writing.add(quad)
     writing.flush()
-    return writing.loaded("update", 0, problems)
+    return writing.loaded("update")
 
 
 class _Writing:
@@ -138,6 +141,7 @@ class _Writing:
         self.removed = 0
         self.predicates: dict[str, tuple[int, int]] = {}
         self._waiting: dict[bool, list[NewRow]] = {False: [], True: []}
+        self._size = 0
 
     def add(self, quad: QuadRow) -> None:
         literal = quad.object.startswith('"')
@@ -146,12 +150,16 @@ class _Writing:
         self.predicates[quad.predicate] = (resources + (not literal), literals + literal)
         waiting = self._waiting[literal]
         waiting.append(new_row(quad, self.commit.seq))
-        if len(waiting) == _AT_ONCE:
+        self._size += sum(map(len, quad))
+        if self._size > _WAITING:
+            self.flush()
+        elif len(waiting) == _AT_ONCE:
             self._insert(literal)
 
     def flush(self) -> None:
         for literal in self._waiting:
             self._insert(literal)
+        self._size = 0
 
     def _insert(self, literal: bool) -> None:
         self.added[literal] += insert_new(self.connection, self.commit.dataset_id, self._waiting[literal])
@@ -165,7 +173,7 @@ class _Writing:
             some = there.where(q.digest.in_(digests[start : start + _AT_ONCE]))
             self.removed += self.connection.execute(some.values(removed_seq=self.commit.seq)).rowcount
 
-    def loaded(self, kind: CommitKind, lines: int, problems: Problems) -> Loaded:
+    def loaded(self, kind: CommitKind, lines: int = 0, problems: Problems | None = None) -> Loaded:
         """What was done, with its commit; without one where there was nothing to do."""
         added = self.added.total()
         changed = bool(added or self.removed)
@@ -183,8 +191,8 @@ class _Writing:
             known_resources=self.read[False] - self.added[False],
             known_literals=self.read[True] - self.added[True],
             predicates=self.predicates,
-            problems=problems.told,
-            left_out=problems.count,
+            problems=problems.told if problems else (),
+            left_out=problems.count if problems else 0,
         )
 
     def _before(self) -> Dataset:

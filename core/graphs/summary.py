@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+
 from core.core import Core
 from core.graph import Dataset
 from core.graphs.graph_of import NOTHING, graph_of
 from core.graphs.requests import GraphRead
 from core.graphs.shown import ONTOLOGY, SnapshotView
-from core.rdf.ports import GraphQuery
+from core.rdf.ports import READ_SECONDS, GraphQuery
+from core.rdf.terms import Row
 from core.rdf.vocabulary import OWL, RDF, RDFS
 from core.requests import Response
 
@@ -81,10 +85,16 @@ async def _counted(core: Core, dataset: Dataset) -> tuple[list[NamedCount], list
     """The types, the relations, and how many entities there are."""
     if dataset.id == NOTHING:
         return [], [], 0
-    (total,) = (await core.queries.solve(dataset, GraphQuery(_RECORDS))).rows
-    return await _named(core, dataset, _TYPES), await _named(core, dataset, _RELATIONS), int(total["count"].value)
+    end = time.monotonic() + READ_SECONDS
+    (total,) = await _rows(core, dataset, _RECORDS, end)
+    types, relations = [_named(await _rows(core, dataset, query, end)) for query in (_TYPES, _RELATIONS)]
+    return types, relations, int(total["count"].value)
 
 
-async def _named(core: Core, dataset: Dataset, query: str) -> list[NamedCount]:
-    solutions = await core.queries.solve(dataset, GraphQuery(query))
-    return [NamedCount(name=row["name"].value, count=int(row["count"].value)) for row in solutions.rows]
+async def _rows(core: Core, dataset: Dataset, query: str, end: float) -> Sequence[Row]:
+    """The rows of a query; all of them together have the time of one read."""
+    return (await core.queries.solve(dataset, GraphQuery(query, seconds=max(0.0, end - time.monotonic())))).rows
+
+
+def _named(rows: Sequence[Row]) -> list[NamedCount]:
+    return [NamedCount(name=row["name"].value, count=int(row["count"].value)) for row in rows]

@@ -3,13 +3,12 @@ before the engine sees it; the engine runs without a network behind it (storage/
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NoReturn
 
 from core.errors import InvalidRequest
-from core.rdf.tokens import Token, is_read, tokens
+from core.rdf.tokens import Token, iri_in, is_read, tokens
 from core.rdf.vocabulary import GB, RDF
 
 MAX_QUERY = 20_000
@@ -52,6 +51,8 @@ def checked(text: str, prefixes: Mapping[str, str]) -> Checked:
         _refuse(f"at most {MAX_QUERY:,} characters")
     pieces = tokens(text)
     read = [token for token in pieces if is_read(token)]
+    if read and read[-1].kind == "unclosed":
+        _refuse("a string that begins with three quotes has no end")
     declared, body = _prologue(read)
     form = _form(body)
     _refuse_service(body)
@@ -85,7 +86,7 @@ def _prologue(read: Sequence[Token]) -> tuple[dict[str, str], Sequence[Token]]:
     while at < len(read):
         keyword = read[at].folded if read[at].kind == "word" else ""
         if keyword == "prefix" and at + 2 < len(read):
-            declared[read[at + 1].prefix] = _iri(read[at + 2])
+            declared[read[at + 1].prefix] = iri_in(read[at + 2])
             at += 3
         elif keyword in ("base", "version"):
             at += 2
@@ -148,24 +149,13 @@ def _names_facts(body: Iterable[Token], known: Mapping[str, str]) -> bool:
     before = ""
     for token in body:
         if token.kind == "iri" or token.kind == "name":
-            iri = _iri(token) if token.kind == "iri" else f"{known[token.prefix]}{token.text.partition(':')[2]}"
+            iri = iri_in(token) if token.kind == "iri" else f"{known[token.prefix]}{token.text.partition(':')[2]}"
             if iri.rstrip(".") in OF_FACTS or (nodes and iri.startswith(nodes)):
                 return True
         if before + token.text in ("<<", "{|"):
             return True
         before = token.text
     return False
-
-
-def _iri(token: Token) -> str:
-    """An IRI without its brackets and escapes."""
-    inside = token.text[1:-1]
-    return re.sub(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})", _character, inside) if "\\" in inside else inside
-
-
-def _character(escape: re.Match[str]) -> str:
-    code = int(escape[1] or escape[2], 16)
-    return chr(code) if code < 0x110000 else ""
 
 
 def _unambiguous(pieces: Iterable[Token]) -> Iterator[str]:

@@ -6,13 +6,14 @@ import re
 from typing import Literal, NamedTuple, cast
 
 TokenKind = Literal[
-    "space", "comment", "iri", "string", "blank", "variable", "language", "name", "number", "word", "sign"
+    "space", "comment", "iri", "string", "unclosed", "blank", "variable", "language", "name", "number", "word", "sign"
 ]
 
 
 class Token(NamedTuple):
     """A piece of a text. `name` is a prefixed one, `word` a keyword or a function, `sign` a single character. A string
-    that has no end takes the rest of its line: the engine reads no such text."""
+    that has no end takes the rest of its line: the engine reads no such text. One in three quotes that has no end is
+    `unclosed` and takes the rest of the text: readers differ in what it says."""
 
     kind: TokenKind
     text: str
@@ -36,12 +37,13 @@ _PIECE = re.compile(
     (?P<space>[\x20\t\r\n]+)
   | (?P<comment>\#[^\r\n]*)
   | (?P<iri><[^\x00-\x20<>"{}|^`]*>)
-  | (?P<string>\"{3}(?:[^"\\]|\\.|\"{1,2}(?!\"))*\"{3} | '{3}(?:[^'\\]|\\.|'{1,2}(?!'))*'{3}
-      | "(?:[^"\\\r\n]|\\.)*+" | '(?:[^'\\\r\n]|\\.)*+' | ["'][^\r\n]*+)
+  | (?P<string>\"{3}(?:[^"\\]|\\.|\"{1,2}(?!\"))*+\"{3} | '{3}(?:[^'\\]|\\.|'{1,2}(?!'))*+'{3}
+      | (?!\"{3}|'{3})(?:"(?:[^"\\\r\n]|\\.)*+" | '(?:[^'\\\r\n]|\\.)*+' | ["'][^\r\n]*+))
+  | (?P<unclosed>["']{3}.*+)
   | (?P<blank>_:[\w.\-]*)
   | (?P<variable>[?$]\w+)
   | (?P<language>@[A-Za-z]+(?:-[A-Za-z0-9]+)*(?:--[A-Za-z]+)?)
-  | (?P<name>(?:[^\W\d_][\w\-.]{0,100}+)?:(?:[\w:%\-.]|\\[_~.\-!$&'()*+,;=/?\#@%])*)
+  | (?P<name>(?:[^\W\d_][\w\-.]{0,100}+)?:(?![\-.])(?:[\w:%\-.]|\\[_~.\-!$&'()*+,;=/?\#@%])*)
   | (?P<number>(?:\d+(?:\.\d*)?+|\.\d+)[eE][+\-]?\d+|\d*+\.\d+|\d+)
   | (?P<word>[^\W\d]\w*)
   | (?P<sign>.)
@@ -59,3 +61,14 @@ def tokens(text: str) -> list[Token]:
 def is_read(token: Token) -> bool:
     """Whether it says something: no white space and no comment."""
     return token.kind not in _SKIPPED
+
+
+def iri_in(token: Token) -> str:
+    """What an IRI says, without its brackets and escapes."""
+    inside = token.text[1:-1]
+    return re.sub(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})", _character, inside) if "\\" in inside else inside
+
+
+def _character(escape: re.Match[str]) -> str:
+    code = int(escape[1] or escape[2], 16)
+    return chr(code) if code < 0x110000 else ""

@@ -13,14 +13,19 @@ from core.errors import InvalidRequest
 from core.rdf.tokens import Token, is_read, tokens
 
 Form = Literal["insert", "delete"]
+# The prologue is read again for each operation.
+MAX_OPERATIONS, MAX_PROLOGUE = 10_000, 20_000
 _FORMS: Mapping[str, Form] = {"insert": "insert", "delete": "delete"}
 
 
 class DataOperation(NamedTuple):
-    """Triples to be added or taken away, as a TriG document with the line numbers of the update."""
+    """Triples to be added or taken away: `prologue` and `block`, which begins at `line` of the update, are a document
+    in TriG."""
 
     form: Form
-    trig: str
+    prologue: str
+    block: str
+    line: int
 
 
 def data_operations(text: str) -> list[DataOperation]:
@@ -32,6 +37,8 @@ def data_operations(text: str) -> list[DataOperation]:
         cutting.prologue()
         if not cutting.goes_on() and operations:
             break
+        if len(operations) == MAX_OPERATIONS:
+            _refuse(f"at most {MAX_OPERATIONS:,} operations", cutting.line)
         operations.append(cutting.operation())
         if cutting.goes_on():
             cutting.expect(";")
@@ -64,6 +71,8 @@ class _Cutting:
         while self.goes_on() and (keyword := self.pieces[self.at].folded) in ("prefix", "base"):
             names = [self._next() for _ in range(3 if keyword == "prefix" else 2)]
             self.declared += " ".join(token.text for token in names) + " "
+            if len(self.declared) > MAX_PROLOGUE:
+                _refuse(f"at most {MAX_PROLOGUE:,} characters of PREFIX and BASE lines", self.line)
 
     def operation(self) -> DataOperation:
         keyword = self._next().folded if self.goes_on() else ""
@@ -72,7 +81,7 @@ class _Cutting:
             _refuse("only INSERT DATA and DELETE DATA are taken, with their PREFIX lines", self.line)
         self.goes_on()
         line = self.line
-        return DataOperation(form, self.declared + "\n" * (line - 1) + self._block())
+        return DataOperation(form, self.declared, self._block(), line)
 
     def expect(self, sign: str) -> None:
         if self._next().text != sign:

@@ -33,6 +33,8 @@ class _Child:
     outward: int
     number: int | None = None
     """Of the query that it runs."""
+    dataset_id: int | None = None
+    """What that reads."""
     deadline: float = 0.0
     since: float = 0.0
     """When it had its last query."""
@@ -54,10 +56,15 @@ class Children:
         """How many run a query."""
         return sum(child.number is not None for child in self._by_pipe.values())
 
+    def busy_with(self, dataset_id: int) -> int:
+        """How many run a query on that dataset."""
+        return sum(c.number is not None and c.dataset_id == dataset_id for c in self._by_pipe.values())
+
     def start(self, number: int, query: m.Run | m.Parse, deadline: float) -> None:
         """Runs a query in a child."""
         child = self._idle() or self._fork()
         child.number, child.deadline, child.since = number, deadline, time.monotonic()
+        child.dataset_id = query.key.dataset_id if isinstance(query, m.Run) else None
         self._tell(child, m.Timed(query, deadline))
 
     def hear(self, pipe: int) -> tuple[int, bytes] | None:

@@ -8,10 +8,10 @@ import time
 
 from storage.rdf import messages as m
 from storage.rdf.children import Children
-from storage.rdf.worker import MISSING, Worker
+from storage.rdf.worker import MISSING, Waiting, Worker
 
-# How many queries run at once; more wait for their turn, their deadlines running.
-MOST_QUERIES = 8
+# How many queries run at once, of all datasets and of one; more wait for their turn, their deadlines running.
+MOST_QUERIES, MOST_OF_ONE = 8, 6
 _TIMEOUT = marshal.dumps((m.TIMEOUT,))
 
 
@@ -50,10 +50,19 @@ class ForkingWorker(Worker):
                 self.reply(*done)
         for number in self.children.stop_late_ones():
             self.reply(number, _TIMEOUT)
-        while self.waiting and self.children.busy < MOST_QUERIES:
-            self._start(*self.waiting.popleft())
+        while self.children.busy < MOST_QUERIES and (waiting := self._next()) is not None:
+            self._start(*waiting)
         self.shelf.drop_idle()
         return True
+
+    def _next(self) -> Waiting | None:
+        """The first that waits and may run: a dataset leaves room for the others."""
+        for at, (_, query, _) in enumerate(self.waiting):
+            if isinstance(query, m.Parse) or self.children.busy_with(query.key.dataset_id) < MOST_OF_ONE:
+                waiting = self.waiting[at]
+                del self.waiting[at]
+                return waiting
+        return None
 
     def _start(self, number: int, query: m.Run | m.Parse, deadline: float) -> None:
         if time.monotonic() >= deadline:

@@ -6,7 +6,7 @@ import os
 import struct
 
 # In front of every message and answer: the number of the call, and how many bytes follow.
-HEAD = struct.Struct("<QI")
+HEAD = struct.Struct("<QQ")
 
 
 def write(pipe: int, number: int, body: bytes) -> None:

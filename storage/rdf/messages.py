@@ -13,10 +13,12 @@ from storage.rdf.changes import ArtifactRow, Changes, EntityRow, FactRow, QuadRo
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A view: the present one of a dataset or, with `seq`, the one of a past commit."""
+    """A view: the present one of a dataset or, with `seq`, the one of a past commit as the commit `rewritten` left it
+    (0: as it was written)."""
 
     dataset_id: int
     seq: int | None = None
+    rewritten: int = 0
 
 
 @dataclass(frozen=True, slots=True)

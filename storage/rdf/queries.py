@@ -19,6 +19,7 @@ from core.rdf.terms import Row, Solutions, Term
 from core.rdf.vocabulary import base_of
 from storage import tables as t
 from storage.database import Database
+from storage.journal import rewritten_after
 from storage.rdf import messages as m
 from storage.rdf.changes import Changes
 from storage.rdf.process import Gone, Reply, WorkerProcess
@@ -104,16 +105,18 @@ class SqlGraphQueries(GraphQueries):
             run = _run(key, query, end, lowest=head, highest=head)
         reply = await self._process.ask(run, run.seconds)
         if reply[0] == m.MISSING:
-            await self._bring(dataset, query.facts)
+            await self._bring(dataset, key, query.facts)
         return reply
 
     async def _past(self, dataset: Dataset, query: GraphQuery, at_seq: int, end: float) -> Reply:
         """The query at a past commit: on a view of that commit if one is kept, led back from the present if that is not
         far, else on a new view."""
         held = await self._held(dataset, end)
-        if not any(seq == at_seq and facts >= query.facts for seq, facts in held.past):
+        rewritten = await self._database.read(lambda c: rewritten_after(c, dataset.id, at_seq))
+        key = m.Key(dataset.id, at_seq, rewritten)
+        if not held.has(key, query.facts):
             if held.seq is None or held.seq < at_seq or held.facts < query.facts:
-                await self._bring(dataset, query.facts)
+                await self._bring(dataset, m.Key(dataset.id), query.facts)
                 return (m.MISSING,)
             highest, back = await self._database.read(
                 lambda c: (_head(c, dataset.id), rows_back_at(c, dataset.id, at_seq))
@@ -121,25 +124,25 @@ class SqlGraphQueries(GraphQueries):
             if back is not None and _size(back) <= max(SMALL, NEAR * held.size):
                 run = _run(m.Key(dataset.id), query, end, lowest=at_seq, highest=highest, back=back)
                 return await self._process.ask(run, run.seconds)
-            await self._bring(dataset, query.facts, at_seq)
-        run = _run(m.Key(dataset.id, at_seq), query, end, lowest=at_seq)
+            await self._bring(dataset, key, query.facts)
+        run = _run(key, query, end, lowest=at_seq)
         return await self._process.ask(run, run.seconds)
 
     async def _held(self, dataset: Dataset, end: float) -> _Held:
         _, seq, facts, size, past = await self._process.ask(m.Held(dataset.id), _left(end))
         return _Held(seq, facts, size, past)
 
-    async def _bring(self, dataset: Dataset, facts: bool, seq: int | None = None) -> None:
+    async def _bring(self, dataset: Dataset, key: m.Key, facts: bool) -> None:
         """Brings a view to the worker, or up to date: once for all that wait for it, to the end if they go."""
-        key = (m.Key(dataset.id, seq), facts)
-        task = self._bringing.get(key)
+        what = (key, facts)
+        task = self._bringing.get(what)
         if task is None:
-            self._bringing[key] = task = asyncio.create_task(self._brought(dataset, *key))
-            task.add_done_callback(partial(self._is_brought, key))
+            self._bringing[what] = task = asyncio.create_task(self._brought(dataset, *what))
+            task.add_done_callback(partial(self._is_brought, what))
         await asyncio.shield(task)
 
-    def _is_brought(self, key: tuple[m.Key, bool], task: asyncio.Task[None]) -> None:
-        del self._bringing[key]
+    def _is_brought(self, what: tuple[m.Key, bool], task: asyncio.Task[None]) -> None:
+        del self._bringing[what]
         if not task.cancelled():
             task.exception()  # those who still wait are told of it
 
@@ -161,13 +164,17 @@ class SqlGraphQueries(GraphQueries):
 
 
 class _Held(NamedTuple):
-    """What the worker holds of a dataset: the commit of the present view, whether it has fact nodes, how many rows it
-    is made of, and the past commits that have a view, each with whether that has fact nodes."""
+    """What the worker holds of a dataset, as Shelf.held tells it."""
 
     seq: int | None
     facts: bool
     size: int
-    past: tuple[tuple[int, bool], ...]
+    past: tuple[tuple[int, int, bool], ...]
+
+    def has(self, key: m.Key, facts: bool) -> bool:
+        """Whether there is a view of that past commit, with fact nodes where they are asked for."""
+        seqs = (key.seq, key.rewritten)
+        return any((seq, rewritten) == seqs and has_facts >= facts for seq, rewritten, has_facts in self.past)
 
 
 def _run(

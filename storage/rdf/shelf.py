@@ -40,20 +40,21 @@ class Shelf:
         if bring.is_first:
             now = at if bring.key.seq is not None else max(bring.now, at)
             self._coming[coming] = View(bring.base, now, with_facts=bring.facts)
-        view = self._coming[coming]
+        view = self._coming.pop(coming)
         view.load(bring.changes)
-        if bring.is_last:
+        if not bring.is_last:
+            self._coming[coming] = view
+        else:
             view.finish()
-            del self._coming[coming]
             self._views[bring.key] = view
             self._touch(bring.key)
             self._make_room()
 
-    def held(self, dataset_id: int) -> tuple[int | None, bool, int, tuple[tuple[int, bool], ...]]:
+    def held(self, dataset_id: int) -> tuple[int | None, bool, int, tuple[tuple[int, int, bool], ...]]:
         """Of a dataset the commit of its present view, whether that has fact nodes, how many rows it is made of, and
-        the past commits that have a view, each with whether that has fact nodes."""
+        the past commits that have a view: `seq` and `rewritten` of each, and whether it has fact nodes."""
         past = tuple(
-            (key.seq, view.with_facts)
+            (key.seq, key.rewritten, view.with_facts)
             for key, view in self._views.items()
             if key.dataset_id == dataset_id and key.seq is not None
         )

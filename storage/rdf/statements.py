@@ -24,14 +24,18 @@ class Lines:
         """How many lines these are."""
         return sum(text.count("\n") for texts in (self.graph, self.nodes) for text in texts)
 
+    def size(self) -> int:
+        """How many characters they have."""
+        return sum(len(text) for texts in (self.graph, self.nodes) for text in texts)
+
 
 class Statements:
     """A store of the engine. Fact nodes and artifacts stand in a graph of their own, which has no name to ask for."""
 
     def __init__(self) -> None:
         self.store = ox.Store()
-        self.count = self.taken_out = 0
-        """How many are stated, repeated ones included, and how many were taken out so far."""
+        self.count = self.taken_out = self.size = 0
+        """How many are stated, repeated ones included, and how many were taken out so far; the characters of both."""
         self._nodes = ox.BlankNode()
         # How often a triple is stated beyond the first time, for those that are.
         self._again: Counter[ox.Quad] = Counter()
@@ -47,6 +51,7 @@ class Statements:
         """States many for the first time. `are_all_there` tells whether some of them were stated twice: then they have
         to be stated again, one by one."""
         self.count += lines.count()
+        self.size += lines.size()
         # A text is the fastest way in: for parts of a graph faster than the engine's bulk_load.
         self.store.load("".join(lines.nodes), ox.RdfFormat.N_TRIPLES, to_graph=self._nodes, lenient=True)
         # The engine gives other names to blank nodes that it reads from a text.
@@ -74,6 +79,7 @@ class Statements:
         taken_out = gone.count()
         self.taken_out += taken_out
         self.count += new.count() - taken_out
+        self.size += new.size()
         for quad in _difference(gone.graph, new.graph):
             self._take_back(quad)
         for quad in _difference(new.graph, gone.graph):

@@ -24,6 +24,9 @@ from storage.rdf.shelf import Shelf
 
 _PIPE_BYTES = 1 << 20
 
+Waiting = tuple[int, m.Run | m.Parse, float]
+"""The number of a call, its query, and by when it has to be done."""
+
 _DONE, MISSING = marshal.dumps((m.DONE,)), marshal.dumps((m.MISSING,))
 
 
@@ -33,7 +36,7 @@ class Worker:
     def __init__(self, inward: int, outward: int) -> None:
         self.inward, self.outward = inward, outward
         self.shelf = Shelf()
-        self.waiting: deque[tuple[int, m.Run | m.Parse, float]] = deque()
+        self.waiting: deque[Waiting] = deque()
         self._heard = bytearray()
 
     def serve(self) -> None:

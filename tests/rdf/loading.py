@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import threading
 from typing import Any
 
 from core.core import Core
@@ -35,3 +36,25 @@ async def triples(core: Core, dataset: str = "main", seq: int | None = None) -> 
 async def head(core: Core, dataset: str = "main") -> int:
     found = await core.graph.dataset("u1", dataset)
     return found.head_seq if found else 0
+
+
+class Endless(io.RawIOBase):
+    """N-Triples without an end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_read = threading.Event()
+        self._lines = 0
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        return 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        if self.closed:
+            raise ValueError("the file is closed")
+        self.is_read.set()
+        self._lines += 1
+        return f'<http://a.test/{self._lines}> <http://a.test/is> "there" .\n'.encode()

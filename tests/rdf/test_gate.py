@@ -73,14 +73,39 @@ def test_a_query_has_at_most_so_many_characters() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ['"\\', '"""\\', "'''\\\"", "<a", "1", "a-", "a.", "1e", "@a-", "a:\\", "(<a", '\n"""\\"\n', "#\n", "{"]
+    "piece",
+    [
+        '"\\',
+        '"""\\',
+        "'''\\\"",
+        '\\"""\n',
+        "\\'''\n",
+        "<a",
+        "1",
+        "a-",
+        "a.",
+        "1e",
+        "@a-",
+        "a:\\",
+        "(<a",
+        '\n"""\\"\n',
+        "#\n",
+        "{",
+    ],
 )
 def test_no_text_takes_long(piece: str) -> None:
     text = f"SELECT * {{ {piece * (MAX_QUERY // len(piece))}"[:MAX_QUERY]
-    began = time.perf_counter()
+    began = time.process_time()
     with suppress(InvalidRequest):
         checked(text, KNOWN)
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
+
+
+def test_a_string_in_three_quotes_that_has_no_end_is_refused() -> None:
+    """The engine may read an empty string and go on behind it."""
+    hidden = 'SELECT * { VALUES ?x { """a" } SERVICE <http://127.0.0.1:1/> { ?s ?p ?o } }'
+    for text in (hidden, hidden.replace('"', "'"), 'SELECT * { ?s ?p """a\\"""'):
+        assert "has no end" in refused(text)
 
 
 # What leads out of the graph ------------------------------------------------------------------------------------------
@@ -100,6 +125,8 @@ def test_no_text_takes_long(piece: str) -> None:
         "SELECT * { ?s ?p 1SERVICE<http://127.0.0.1/>{ ?s ?p ?o } }",
         "SELECT * { ?s ?p trueSERVICE<http://127.0.0.1/>{ ?s ?p ?o } }",
         "PREFIX ex: <http://127.0.0.1/> SELECT * { SERVICEex:a { ?s ?p ?o } }",
+        "PREFIX ex: <urn:x> SELECT * { ?s ?p ex:.SERVICE<http://127.0.0.1/>{ ?a ?b ?c } }",
+        "PREFIX : <http://127.0.0.1/> SELECT * { ?s ?p 'a'^^:.SERVICE:a{ ?a ?b ?c } }",
         "PREFIX SERVICE: <urn:x> PREFIX ex: <http://127.0.0.1/> SELECT * { SERVICEex:a{ ?s ?p ?o } }",
         "PREFIX SERVICESILENT: <http://127.0.0.1/> SELECT * { SERVICESILENT:a{ ?s ?p ?o } }",
     ],
@@ -199,7 +226,7 @@ def test_the_gate_tells_whether_fact_nodes_are_asked_for(text: str, facts: bool)
 # Whatever comes -------------------------------------------------------------------------------------------------------
 
 GAP = st.sampled_from(["", "", " ", "\n", "#'\n", '#"""\r', "\t"])
-RESOURCES = ["?s", "?o", "<urn:a>", "<urn:a#b>", "<x'y>", "ex:a", "ex:a\\#b", "service:a", "SERVICE:a", "_:b"]
+RESOURCES = ["?s", "?o", "<urn:a>", "<urn:a#b>", "<x'y>", "ex:a", "ex:", "ex:a\\#b", "service:a", "SERVICE:a", "_:b"]
 LITERALS = ["'a'", '"SERVICE"', "'it\\'s'", '"""a"b\n"""', "'a'@en", "1", "2.5", ".5", "1e3", "true"]
 TERM = st.sampled_from([*RESOURCES, *LITERALS])
 WORDS = ["SERVICE", "service", "SeRvIcE", "SERVICE SILENT", "SERVICESILENT", "FROM", "\\u0053ERVICE", "\u017fERVICE"]

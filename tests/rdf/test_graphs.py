@@ -10,6 +10,7 @@ from lbb import models
 from core.core import Core
 from core.errors import InvalidRequest, UnknownDataset
 from core.forget.undo import UndoRequest, undo
+from core.graph import Dataset
 from core.graphs.create_graph import CreateGraphRequest, create_graph
 from core.graphs.delete_graph import DeleteGraphRequest, delete_graph
 from core.graphs.graphs import GraphsRequest, graphs
@@ -22,6 +23,8 @@ from core.graphs.metadata import (
     read_snapshot,
 )
 from core.graphs.summary import GraphSummaryRequest, GraphSummaryResponse, graph_summary
+from core.rdf.ports import READ_SECONDS, GraphQuery
+from core.rdf.terms import Solutions
 from tests.facts import edge, tell
 from tests.rdf.loading import change, head, load, triples
 
@@ -102,6 +105,20 @@ async def test_main_of_somebody_who_told_nothing_is_an_empty_graph(plain: Core) 
     assert (empty.entity_count, empty.current_edge_count, empty.entity_types) == (0, 0, [])
     with pytest.raises(UnknownDataset):
         await graph_metadata(plain, GraphMetadataRequest(user_id="new", dataset="other"))
+
+
+async def test_a_summary_has_the_time_of_one_read(plain: Core, monkeypatch: pytest.MonkeyPatch) -> None:
+    await load(plain, "<urn:a> <urn:b> <urn:c> .")
+    asked: list[float] = []
+    solve = plain.queries.solve
+
+    async def noted(dataset: Dataset, query: GraphQuery, *, at_seq: int | None = None) -> Solutions:
+        asked.append(query.seconds)
+        return await solve(dataset, query, at_seq=at_seq)
+
+    monkeypatch.setattr(plain.queries, "solve", noted)
+    await summary(plain)
+    assert READ_SECONDS >= asked[0] > asked[1] > asked[2]
 
 
 async def test_the_summary_counts_what_was_remembered_and_what_was_loaded(plain: Core) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from datetime import timedelta
+from typing import Any, cast
 
 import pytest
 from lbb import models
@@ -11,10 +13,12 @@ from lbb import models
 from core.core import Core
 from core.errors import IdempotencyConflict, InvalidRequest
 from core.forget.forget import ForgetRequest, forget
+from core.graphs.import_rdf import ImportRdfRequest, import_rdf
+from core.uploads import Upload
 from storage.forget import SqlForgetting
 from tests.conftest import Tables
 from tests.facts import edge, tell_facts
-from tests.rdf.loading import head, load, triples
+from tests.rdf.loading import Endless, head, load, triples
 
 pytestmark = pytest.mark.anyio
 
@@ -97,6 +101,7 @@ async def test_every_kind_of_term_is_kept(plain: Core) -> None:
         ("<urn:a> <urn:b> <urn:c> .\nnot a triple\n", "ntriples", "line 2"),
         (b"<urn:a> <urn:b> '\xff' .\n", "turtle", "line 1"),
         ("<a> <b> <c> .", "turtle", "line 1"),
+        (f"<urn:a> <urn:b> 'short' .\n<urn:a> <urn:b> '{'long' * (5 << 20)}' .", "turtle", "line 2"),
     ],
 )
 async def test_nothing_is_half_loaded(plain: Core, tables: Tables, text: str | bytes, format: str, wrong: str) -> None:
@@ -111,6 +116,47 @@ async def test_lines_that_can_not_be_read_may_be_left_out(plain: Core) -> None:
     loaded = await load(plain, "\n".join(lines), strict=False)
     assert (loaded.imported_triplets, loaded.error_count, loaded.lines_read) == (2, 2, 4)
     assert [error.message.partition(":")[0] for error in loaded.errors] == ["line 2", "line 3"]
+
+
+async def test_without_text_there_are_no_lines_to_leave_out(plain: Core) -> None:
+    """A line that could be read stood behind the bytes that are no UTF-8: leaving it out would hide it."""
+    for content, wrong in ((b"<urn:a> <urn:b> '\xff' .\n", "line 1: "), (gzip.compress(b"x"), "is compressed")):
+        with pytest.raises(InvalidRequest, match=f"^content: {wrong}"):
+            await load(plain, content + b"<urn:a> <urn:b> <urn:c> .\n", strict=False)
+
+
+async def test_a_byte_order_mark_says_nothing(plain: Core) -> None:
+    for format in ("ntriples", "turtle"):
+        await load(plain, "\ufeff<urn:a> <urn:b> <urn:c> .", format=format)
+        assert (await load(plain, "\ufeff", format=format)).triples_read == 0
+    assert await triples(plain) == {"<urn:a> <urn:b> <urn:c>"}
+
+
+@pytest.mark.parametrize("format", ["ntriples", "turtle"])
+async def test_triples_stand_in_triples_to_some_depth(plain: Core, format: str) -> None:
+    """The parser would crash, and the server with it."""
+
+    def nested(depth: int) -> str:
+        return f"<urn:a> <urn:p> {'<<( <urn:a> <urn:p> ' * depth}<urn:o>{' )>>' * depth} .\n"
+
+    loaded = await load(plain, nested(20) + nested(1) * 5_000, format=format)
+    assert loaded.imported_triplets == 2
+    for depth in (21, 3_000, 100_000):
+        with pytest.raises(InvalidRequest, match=r"^content: triples may stand in triples 20 deep") as refused:
+            await load(plain, nested(depth), format=format)
+        assert refused.value.param == "content"
+
+
+async def test_a_document_can_not_say_far_more_than_it_has_bytes(plain: Core, tables: Tables) -> None:
+    """Neither with a prefix nor with a text that is stated again and again."""
+    bombs = (
+        f"@prefix p: <urn:{'a' * 100_000}> . " + "".join(f"p:{n} p:b p:c . " for n in range(1_000)),
+        f"<urn:a> <urn:b> '{'a' * 100_000}'" + "".join(f" ~<urn:{n}>" for n in range(1_000)) + " .",
+    )
+    for text in bombs:
+        with pytest.raises(InvalidRequest, match=r"^content: says more than 200 times its bytes"):
+            await load(plain, text * 3, format="turtle")
+    assert tables.count("gb_quads") == 0
 
 
 @pytest.mark.parametrize("field", ["base_iri", "graph_uri"])
@@ -183,3 +229,16 @@ async def test_a_kept_answer_ends_with_the_graph(plain: Core, tables: Tables) ->
     everything = await forget(plain, ForgetRequest(user_id="u1", scope="user", purge=True))
     assert everything.purged
     assert [tables.count(name) for name in ("gb_quads", "gb_idempotent_writes", "gb_commits")] == [0, 0, 0]
+
+
+async def test_a_load_that_is_given_up_ends_where_it_is_and_stores_nothing(plain: Core, tables: Tables) -> None:
+    document = Endless()
+    request = ImportRdfRequest(user_id="u1", content=Upload(cast("Any", document), ""))
+    loading = asyncio.create_task(import_rdf(plain, request))
+    assert await asyncio.to_thread(document.is_read.wait, 30)
+    loading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await loading
+    async with asyncio.timeout(30):  # the one thread that writes is free again
+        await load(plain, "<http://a.test/1> <http://a.test/is> 'there' .", format="turtle")
+    assert await triples(plain) == {'<http://a.test/1> <http://a.test/is> "there"'}

@@ -27,7 +27,7 @@ from storage.graph import SqlGraph
 from storage.rdf import queries as module
 from storage.rdf.queries import SqlGraphQueries
 from tests.facts import edge, tell, tell_facts
-from tests.forgetting import correct_it
+from tests.forgetting import correct_it, forget_it, undo_it
 from tests.rdf.history import REMOVING, TELLING, History
 from tests.requirements import requirement
 
@@ -251,6 +251,26 @@ async def test_a_commit_is_read_alike_from_the_present_and_on_its_own(
     for seq, expected in then.items():
         assert await said(core.queries, dataset, WITH_NODES, seq) == expected
         assert await said(core.queries, dataset, EVERYTHING, seq)
+
+
+@pytest.mark.parametrize("on_its_own", [False, True])
+async def test_what_is_forgotten_is_gone_from_the_views_of_past_commits_that_are_kept(
+    core: Core, monkeypatch: pytest.MonkeyPatch, on_its_own: bool
+) -> None:
+    if on_its_own:
+        monkeypatch.setattr(module, "SMALL", -1)
+        monkeypatch.setattr(module, "NEAR", 0)
+    told = await tell_facts(core, edge("Alice", "works_at", "Acme"))
+    await tell_facts(core, edge("Bob", "works_at", "Globex"))
+    await tell_facts(core, edge("Bob", "knows", "Carol"))
+    both = ["Alice works at Acme", "Bob works at Globex"]
+    assert await lines(core, THREE, at_seq=2) == both
+    gone = await forget_it(core, "edge", told.edges[0].id)
+    assert await lines(core, THREE, at_seq=2) == both[1:]
+    await undo_it(core, gone)
+    assert await lines(core, THREE, at_seq=2) == both
+    await tell_facts(core, edge("Carol", "knows", "Dave"))
+    assert await lines(core, THREE, at_seq=2) == both
 
 
 # The process ----------------------------------------------------------------------------------------------------------

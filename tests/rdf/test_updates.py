@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -95,6 +97,26 @@ async def test_everything_else_is_refused_and_changes_nothing(
     assert refused.value.param == "update" and refused.value.message.startswith("update: ")
     assert wrong in refused.value.message
     assert [tables.count(name) for name in ("gb_datasets", "gb_quads")] == [0, 0]
+
+
+async def test_an_update_costs_what_its_length_does(plain: Core) -> None:
+    """However many lines, prefixes and operations it has."""
+    lines = "DELETE DATA { };\n" * 10_000
+    began = time.perf_counter()
+    assert (await change(plain, f"{lines}# the last\n")).commit_seq is None
+    with pytest.raises(InvalidRequest, match=r"^update: line 10001: at most 10,000 operations"):
+        await change(plain, f"{lines}INSERT DATA {{ }}")
+    with pytest.raises(InvalidRequest, match=r"^update: line 1: at most 20,000 characters of PREFIX and BASE lines"):
+        await change(plain, f"PREFIX x: <urn:{'x' * 20_000}> {lines}")
+    with pytest.raises(InvalidRequest, match=r"^update: ends inside"):
+        await change(plain, "INSERT DATA {" + '\\"""\n' * 100_000)
+    assert time.perf_counter() - began < 10
+
+
+async def test_lines_are_those_of_the_update(plain: Core) -> None:
+    text = "PREFIX x: <urn:x:>\n\nINSERT DATA { x:a x:b 1 } ;\n\nINSERT DATA {\n x:a x:b 2 .\n x:a y:b 3 }"
+    with pytest.raises(InvalidRequest, match=r"^update: line 7: "):
+        await change(plain, text)
 
 
 async def test_blank_nodes_of_an_operation_are_its_own(plain: Core) -> None:

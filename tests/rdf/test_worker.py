@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -149,6 +150,23 @@ async def test_others_go_on_while_queries_run_away(process: WorkerProcess) -> No
         assert time.monotonic() - began < 1.5
     assert not any(task.done() for task in away)
     assert await asyncio.gather(*away) == [(m.TIMEOUT,)] * 4
+
+
+@needs_fork
+async def test_the_queries_of_one_dataset_leave_room_for_those_of_others(process: WorkerProcess) -> None:
+    other = m.Key(2)
+    assert await process.ask(m.Bring(other, "urn:x:", False, 1, numbers()), 20) == (m.DONE,)
+    away = [asyncio.create_task(ask(process, run(ENDLESS, seconds=4.0))) for _ in range(12)]
+    await asyncio.sleep(0.3)
+    began = time.monotonic()
+    for _ in range(3):
+        reply = await ask(process, replace(run(COUNT), key=other))
+        assert reply[0] == m.ROWS
+    assert time.monotonic() - began < 3
+    assert not any(task.done() for task in away)
+    for task in away:
+        task.cancel()
+    await asyncio.gather(*away, return_exceptions=True)
 
 
 @needs_fork
