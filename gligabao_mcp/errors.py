@@ -153,7 +153,7 @@ def log_unforeseen(error: BaseException) -> None:
 def invalid(error: ValidationError, model: type[BaseModel], named: Sequence[str] = ()) -> InvalidRequest:
     """A validation error in one line, "field: what is wrong", that never repeats what was sent. `named` are the fields
     that are told of where one is unknown, by default all of the model."""
-    details = error.errors(include_url=False, include_input=False)
+    details = error.errors(include_url=False)
     unknown = [_shown(str(detail["loc"][0])) for detail in details if _is_unknown(detail)]
     found = [_described(detail, model) for detail in details if not _is_unknown(detail)]
     lines = [f"{name}: {wrong}" if name else wrong for name, wrong in found]
@@ -215,8 +215,7 @@ def _wrong(detail: ErrorDetails) -> str:
     context = detail.get("ctx", {})
     if "error" in context:
         return str(context["error"])
-    # A text whose length is checked behind a rule of ours is a mere value to the validator.
-    of_text = detail["type"] == "too_long" and context.get("field_type") == "Value"
+    of_text = detail["type"] == "too_long" and isinstance(detail["input"], str)
     known = _WRONG.get("string_too_long" if of_text else detail["type"])
     return known.format_map(context) if known else "is not a valid value"
 
