@@ -23,7 +23,7 @@ from storage.rdf.frames import HEAD
 GRACE = 0.3
 # How long a worker that was told to end may take.
 END_SECONDS = 2.0
-_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from storage.rdf.worker import main; main(forks={})"
+_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from storage.rdf.serving import main; main(forks={})"
 
 Reply = tuple[Any, ...]
 """What the worker answers: one of the kinds of messages.py, and what follows it."""

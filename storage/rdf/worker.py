@@ -1,21 +1,15 @@
 """The process that holds the views. It answers each query in a child of its own, which can be stopped without harm.
 
-process.py starts it with a pipe on stdin and one on stdout; it ends when the server does. It imports pyoxigraph, the
-standard library, and what does the same, so that it is there in a moment and forks are small.
+It imports pyoxigraph, the standard library, and what does the same: so it is there in a moment, and forks are small.
 """
 
 from __future__ import annotations
 
-import gc
 import marshal
 import os
 import pickle
-import signal
-import sys
 import time
 from collections import deque
-from contextlib import suppress
-from typing import NoReturn
 
 from storage.rdf import messages as m
 from storage.rdf.answering import answered
@@ -88,30 +82,3 @@ class Worker:
             self.shelf.drop(message.key)
             return marshal.dumps((m.FAILED, type(failure).__name__))
         return _DONE
-
-
-def main(*, forks: bool) -> NoReturn:
-    """Serves on stdin and stdout until they close or SIGTERM comes. An interrupt at the terminal is the server's."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _end)
-    gc.disable()  # nothing here makes cycles, and a collection would write into what children share
-    inward, outward = os.dup(0), os.dup(1)
-    with open(os.devnull, "r+b") as nothing:
-        for standard in (0, 1):
-            os.dup2(nothing.fileno(), standard)
-    with suppress(BrokenPipeError):  # the server is gone
-        _worker(forks)(inward, outward).serve()
-    sys.exit()
-
-
-def _worker(forks: bool) -> type[Worker]:
-    if not forks:
-        return Worker
-    # It needs what Windows has not.
-    from storage.rdf.forking import ForkingWorker
-
-    return ForkingWorker
-
-
-def _end(*_: object) -> NoReturn:
-    sys.exit()

@@ -278,7 +278,7 @@ async def test_what_is_forgotten_is_gone_from_the_views_of_past_commits_that_are
 
 async def test_the_first_query_starts_the_process_and_the_end_of_the_memory_ends_it(config: Config) -> None:
     def workers() -> list[psutil.Process]:
-        return [p for p in psutil.Process().children() if "storage.rdf.worker" in " ".join(p.cmdline())]
+        return [p for p in psutil.Process().children() if "storage.rdf.serving" in " ".join(p.cmdline())]
 
     before = workers()
     async with open_core(config, Providers(NoEngine())) as core:
