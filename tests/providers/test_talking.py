@@ -153,7 +153,7 @@ async def test_a_call_without_its_usual_parts_is_one_and_goes_back_whole(wire: W
 @pytest.mark.parametrize(
     ("status", "text"),
     [
-        (400, "registry.ollama.ai/library/gemma:2b does not support tools"),
+        (400, "library/gemma:2b does not support tools"),
         (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
         (404, "No endpoints found that support tool use"),
     ],
