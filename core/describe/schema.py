@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from core.rdf.vocabulary import GB, OWL, RDF, RDFS, XSD
+from core.rdf.vocabulary import GB, OWL, RDF, RDFS, SKOS, XSD
 
 TYPE = f"{RDF}type"
 LABEL = f"{RDFS}label"
 SUBCLASS = f"{RDFS}subClassOf"
-SKOS = "http://www.w3.org/2004/02/skos/core#"
 
 # Classes of these are schema, not records.
 SCHEMA_NAMESPACES = (RDF, RDFS, OWL, XSD)

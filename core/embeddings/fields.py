@@ -15,7 +15,7 @@ from core.graph import Dataset
 from core.graphs.graph_of import base_iri_of
 from core.rdf.ports import GraphQuery
 from core.rdf.terms import Row
-from core.rdf.vocabulary import GB, RDFS, type_iri
+from core.rdf.vocabulary import GB, RDF, RDFS, XSD, type_iri
 
 USUAL_VALUES = 10
 MAX_PATH = 2
@@ -118,9 +118,7 @@ async def class_iri_of(core: Core, dataset: Dataset, stated: str) -> str:
     return found[1]
 
 
-_PREFIXES = (
-    "PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"
-)
+_PREFIXES = f"PREFIX rdf: <{RDF}> PREFIX xsd: <{XSD}>\n"
 
 
 def _counted(body: str) -> str:

@@ -16,8 +16,9 @@ from core.export.jsonld import as_jsonld
 from core.export.markdown import as_markdown, safe_name
 from core.export.native import as_json, as_json_lines
 from core.export.neo4j import Files, as_csv, as_cypher
-from core.export.rdf import as_nquads, as_turtle, default_base
+from core.export.rdf import as_nquads, as_turtle
 from core.export.rows import Snapshot
+from core.rdf.vocabulary import base_of
 
 FormatName = Literal["json", "jsonl", "turtle", "nquads", "jsonld", "graphml", "csv", "cypher", "markdown"]
 
@@ -67,7 +68,7 @@ def disposition(name: str) -> str:
 def as_bytes(snapshot: Snapshot, name: FormatName, base_iri: str) -> Iterator[bytes]:
     """The document, or a zip archive of its files, in pieces."""
     format = FORMATS[name]
-    base = base_iri or default_base(snapshot.header.dataset)
+    base = base_iri or base_of(snapshot.header.dataset)
     if format.text is not None:
         return pieces(format.text(snapshot, base))
     assert format.files is not None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import quote
 
 from core.export.rdf import PREFIXES
 from core.export.rows import ArtifactRow, EdgeRow, EntityRow, Snapshot
+from core.rdf.vocabulary import relation_iri
 
 _ID = {"@type": "@id"}
 _TIME = {"@type": "xsd:dateTime"}
@@ -92,7 +92,7 @@ def _fact(row: EdgeRow, base: str) -> dict[str, Any]:
         "@id": f"{base}edge/{row.id}",
         "@type": "Fact",
         "source": f"{base}entity/{row.source_id}",
-        "relation": f"{base}relation/{quote(row.relation, safe='')}",
+        "relation": relation_iri(base, row.relation),
         "target": f"{base}entity/{row.target_id}",
         "description": row.description or None,
         "validAt": row.valid_at,

@@ -5,16 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from json.encoder import encode_basestring
-from urllib.parse import quote
 
 from core.export.rows import ArtifactRow, EdgeRow, EntityRow, Snapshot, TripleRow
+from core.rdf.vocabulary import GB, RDF, RDFS, XSD, relation_iri
 
-PREFIXES: Mapping[str, str] = {
-    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
-    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
-    "xsd": "http://www.w3.org/2001/XMLSchema#",
-    "gb": "urn:gligabao-terms:",
-}
+PREFIXES: Mapping[str, str] = {"rdf": RDF, "rdfs": RDFS, "xsd": XSD, "gb": GB}
 
 
 _RELATIONS = 10_000  # spelled as IRIs once; a graph may have more
@@ -30,11 +25,6 @@ _OWN = (
 )
 _SHORT = {term: term for term in (*_OF_RDF, *(f"gb:{name}" for name in _OWN.split()))}
 _FULL = {term: f"<{PREFIXES[term.split(':')[0]]}{term.split(':')[1]}>" for term in _SHORT}
-
-
-def default_base(dataset: str) -> str:
-    """The base IRI of a dataset for which none was given."""
-    return f"urn:gligabao:{quote(dataset, safe='')}:"
 
 
 def as_turtle(snapshot: Snapshot, base: str) -> Iterator[str]:
@@ -159,7 +149,7 @@ class _Writing:
     def relation(self, stated: str) -> str:
         known = self.relations.get(stated)
         if known is None:
-            known = f"<{self.base}relation/{quote(stated, safe='')}>"
+            known = f"<{relation_iri(self.base, stated)}>"
             if len(self.relations) < _RELATIONS:
                 self.relations[stated] = known
         return known

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from core.describe.prefixes import local_name
-from core.rdf.vocabulary import RDFS
+from core.rdf.vocabulary import RDFS, SKOS
 
 # The best first: these are the names of a record in every vocabulary.
 LABELS = (
     f"{RDFS}label",
-    "http://www.w3.org/2004/02/skos/core#prefLabel",
+    f"{SKOS}prefLabel",
     "https://schema.org/name",
     "http://schema.org/name",
 )

@@ -1,4 +1,5 @@
-"""The vocabulary of the RDF view: what a dataset's IRIs begin with, and the terms of ours. Described in docs/rdf.md."""
+"""The vocabulary of a dataset as RDF, in the view and in exports: what its IRIs begin with, and the terms of ours.
+Described in docs/rdf.md. The process that answers queries imports it, so it imports the standard library alone."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 OWL = "http://www.w3.org/2002/07/owl#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
+SKOS = "http://www.w3.org/2004/02/skos/core#"
 GB = "urn:gligabao-terms:"
 SEARCH = "https://littlebigbrain.com/search#"
 
@@ -18,7 +20,7 @@ WELL_KNOWN: Mapping[str, str] = {
     "rdfs": RDFS,
     "owl": OWL,
     "xsd": XSD,
-    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "skos": SKOS,
     "foaf": "http://xmlns.com/foaf/0.1/",
     "schema": "https://schema.org/",
     "dcterms": "http://purl.org/dc/terms/",

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
+from core.rdf.vocabulary import XSD
 from storage.rdf import messages as m
 from storage.rdf.entailment import entail
 from storage.rdf.shelf import Shelf
@@ -17,7 +18,7 @@ from storage.rdf.view import View
 # An answer of more bytes is refused: it is held whole by whoever asked.
 MAX_ANSWER = 32 << 20
 _MOST_WORDS = 200
-_STRING = "http://www.w3.org/2001/XMLSchema#string"
+_STRING = f"{XSD}string"
 
 Cell = tuple[str, ...] | None
 """Kind, value, and of a literal its datatype and its language, as far as it has them; None: unbound."""

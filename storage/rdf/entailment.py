@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pyoxigraph as ox
 
-_PREFIXES = (
-    "PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>\n"
-)
+from core.rdf.vocabulary import RDF, RDFS
+
+_PREFIXES = f"PREFIX rdf: <{RDF}> PREFIX rdfs: <{RDFS}>\n"
 _SUBCLASS = "INSERT { ?x a ?wide } WHERE { ?narrow rdfs:subClassOf+ ?wide . ?x a ?narrow }"
 _RULES = (
     "INSERT { ?x ?wide ?y } WHERE { ?narrow rdfs:subPropertyOf+ ?wide . ?x ?narrow ?y FILTER(isIRI(?wide)) }",

@@ -6,15 +6,13 @@ from datetime import UTC, datetime, timedelta
 from json.encoder import encode_basestring
 from urllib.parse import quote
 
+from core.rdf.vocabulary import GB, RDF, RDFS, SKOS, XSD
 from storage.rdf.changes import ArtifactRow, EntityRow, FactRow, QuadRow
 
-_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-_RDFS = "http://www.w3.org/2000/01/rdf-schema#"
-_GB = "urn:gligabao-terms:"
-_ALIAS = "<http://www.w3.org/2004/02/skos/core#altLabel>"
-_TYPE, _REIFIES = f"<{_RDF}type>", f"<{_RDF}reifies>"
-_LABEL = f"<{_RDFS}label>"
-_DATE_TIME = '"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+_ALIAS = f"<{SKOS}altLabel>"
+_TYPE, _REIFIES = f"<{RDF}type>", f"<{RDF}reifies>"
+_LABEL = f"<{RDFS}label>"
+_DATE_TIME = f'"^^<{XSD}dateTime>'
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -34,18 +32,18 @@ class Projection:
             f"{subject} {_LABEL} {encode_basestring(row.name)} .\n"
         )
         if row.description:
-            lines += f"{subject} <{_GB}description> {encode_basestring(row.description)} .\n"
+            lines += f"{subject} <{GB}description> {encode_basestring(row.description)} .\n"
         for alias in row.aliases:
             lines += f"{subject} {_ALIAS} {encode_basestring(alias)} .\n"
         return lines
 
     def type_(self, name: str) -> str:
         """The class of all entities of a type."""
-        return self._named(f"<{self.base}type/{self._names[name]}>", f"<{_RDFS}Class>", name)
+        return self._named(f"<{self.base}type/{self._names[name]}>", f"<{RDFS}Class>", name)
 
     def relation(self, name: str) -> str:
         """The property that facts of a relation state."""
-        return self._named(f"<{self.base}relation/{self._names[name]}>", f"<{_RDF}Property>", name)
+        return self._named(f"<{self.base}relation/{self._names[name]}>", f"<{RDF}Property>", name)
 
     def _named(self, subject: str, of: str, name: str) -> str:
         label = encode_basestring(name.replace("_", " "))
@@ -64,38 +62,38 @@ class Projection:
         relation = f"<{base}relation/{self._names[row.relation]}>"
         # One text for what each fact has: there may be very many.
         lines = (
-            f"{node} {_TYPE} <{_GB}Fact> .\n{node} {_REIFIES} <<( {source} {relation} {target} )>> .\n"
-            f"{node} <{_GB}subject> {source} .\n{node} <{_GB}predicate> {relation} .\n{node} <{_GB}object> {target} .\n"
-            f"{node} <{_GB}validAt> {times[row.valid_at]} .\n{node} <{_GB}createdAt> {times[row.created_at]} .\n"
+            f"{node} {_TYPE} <{GB}Fact> .\n{node} {_REIFIES} <<( {source} {relation} {target} )>> .\n"
+            f"{node} <{GB}subject> {source} .\n{node} <{GB}predicate> {relation} .\n{node} <{GB}object> {target} .\n"
+            f"{node} <{GB}validAt> {times[row.valid_at]} .\n{node} <{GB}createdAt> {times[row.created_at]} .\n"
         )
         if row.invalid_at is not None:
-            lines += f"{node} <{_GB}invalidAt> {times[row.invalid_at]} .\n"
+            lines += f"{node} <{GB}invalidAt> {times[row.invalid_at]} .\n"
         if row.expired_at is not None:
-            lines += f"{node} <{_GB}expiredAt> {times[row.expired_at]} .\n"
+            lines += f"{node} <{GB}expiredAt> {times[row.expired_at]} .\n"
         if row.description:
-            lines += f"{node} <{_GB}description> {encode_basestring(row.description)} .\n"
+            lines += f"{node} <{GB}description> {encode_basestring(row.description)} .\n"
         if row.artifact_id is not None:
-            lines += f"{node} <{_GB}artifact> <{base}artifact/{row.artifact_id}> .\n"
+            lines += f"{node} <{GB}artifact> <{base}artifact/{row.artifact_id}> .\n"
         for artifact_id in row.artifacts:
-            lines += f"{node} <{_GB}statedIn> <{base}artifact/{artifact_id}> .\n"
+            lines += f"{node} <{GB}statedIn> <{base}artifact/{artifact_id}> .\n"
         for session in row.sessions:
-            lines += f"{node} <{_GB}session> {encode_basestring(session)} .\n"
+            lines += f"{node} <{GB}session> {encode_basestring(session)} .\n"
         return lines
 
     def artifact(self, id_: int, row: ArtifactRow) -> str:
         """A source of facts, with the beginning of its text."""
         node = f"<{self.base}artifact/{id_}>"
         said = [
-            (_TYPE, f"<{_GB}Artifact>"),
-            (f"<{_GB}kind>", encode_basestring(row.kind)),
-            (f"<{_GB}validAt>", self._times[row.valid_at]),
-            (f"<{_GB}createdAt>", self._times[row.created_at]),
+            (_TYPE, f"<{GB}Artifact>"),
+            (f"<{GB}kind>", encode_basestring(row.kind)),
+            (f"<{GB}validAt>", self._times[row.valid_at]),
+            (f"<{GB}createdAt>", self._times[row.created_at]),
         ]
         if row.parent_id is not None:
-            said.append((f"<{_GB}partOf>", f"<{self.base}artifact/{row.parent_id}>"))
+            said.append((f"<{GB}partOf>", f"<{self.base}artifact/{row.parent_id}>"))
         for name, text in (("session", row.session_id), ("speaker", row.speaker), ("text", row.beginning)):
             if text:
-                said.append((f"<{_GB}{name}>", encode_basestring(text)))
+                said.append((f"<{GB}{name}>", encode_basestring(text)))
         return "".join([f"{node} {name} {value} .\n" for name, value in said])
 
 
